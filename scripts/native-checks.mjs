@@ -106,6 +106,7 @@ const equivalents = {
   "it only saves time": [
     ["arguments.h", "i <= StopFlags::countMax", "i < count"],
     ["bytes.h", "while (from < to && text.length - from", "from < to"],
+    ["http/request-filter.cc", "if (searched_ < start_) searched_ = start_", "always searched_ < start_"],
     ["process/file-guard.cc", "while (size > largest &&", "!file.sizeMax.compare_exchange_weak(largest, size)"],
     ["kernel/automaton.cc", "if (left == 0 || pieces_.size() >= piecesMax) break"],
     ["kernel/automaton.cc", "while (active < chainCount && take(", "take(chains[active])"],
@@ -117,6 +118,7 @@ const equivalents = {
     ["kernel/json-writer.h", "      while (from < to && !full)", "!full"],
     ["kernel/lines.h", "__builtin_prefetch(text.data + at)"],
     ["kernel/lines.h", "const size_t first = boundary < position"],
+    ["kernel/needle.cc", "commonness[bytes[i]] < commonness[bytes[best]]"],
     ["kernel/needle.cc", "dependence(i < first"],
     ["kernel/needle.cc", "if (cost > bestCost) continue"],
     ["kernel/utf8.h", "back <= 3 &&", "back <= 3"],
@@ -138,6 +140,11 @@ const equivalents = {
       "never offset - result.textFrom > columnBytesMax",
     ],
     ["packs/change-filter.cc", "if (text.length == 0) return false"],
+    [
+      "packs/change-filter.cc",
+      "if (patchBytes > filePatchBytesMax",
+      "always patchBytes > filePatchBytesMax / (headerBytesPerLine + 1)",
+    ],
     ["packs/packs.cc", "if (done < lookAt) continue"],
     ["packs/packs.cc", "if (!file.isOpen()) return"],
     ["packs/packs.cc", "if (cost > cachedBytesMax_ / 4) return"],
@@ -192,6 +199,7 @@ const equivalents = {
     ["packs/pack-file.cc", "return back > 0 && back < offset", "back > 0"],
     ["packs/pack-file.cc", "return back > 0 && back < offset", "back < offset"],
   ],
+  "any unused place is as good": [["process/file-guard.cc", "unused = i", "always unused < 0"]],
   "the first descriptor is no connection": [["socket/socket.cc", "entry->d_name[0] == '.'"]],
   "a file or a process would have to change between two system calls": [
     ["process/process.cc", "getppid() != command.parent"],
@@ -372,7 +380,10 @@ function operands(code, from, to, operator) {
 }
 
 const refusal =
-  /^(return\s*(false|0|noRoom|noContents|nullptr|SIZE_MAX|-1|\{\}|E[A-Z]+|\w+::(misuse|no|tooLarge|failed|tooMany|yes|unknown)|(this->)?misused\(\)|(misuse|damaged|noTables)\([^;]*\)|)|break|continue)\s*;/;
+  /^(return\s*(false|0|noRoom|noContents|nullptr|SIZE_MAX|-1|\{\}|E[A-Z]+|\w+::(misuse|no|tooLarge|failed|tooMany|yes|unknown)|(this->)?misused\(\)|(misuse|damaged|noTables)\([^;]*\)|)|break|continue|full = true|sound = false|next = Mode::broken)\s*;/;
+
+/** What changes a value, which is the first group. */
+const assignment = /^([\w.]+)( ?[-+]?= |\+\+;)/;
 
 /** What makes the functions and values of the addon fails only if the system has no memory. */
 const registration = /\b(add[A-Z]\w*|napi_(create|set|add)_\w+)\(/;
@@ -403,6 +414,10 @@ function checksOf(text) {
     for (const [a, b] of operands(code, from, to, operator))
       if (!registration.test(code.slice(a, b))) found.push([a, b, form]);
   };
+  const addBothWays = (from, to) => {
+    for (const [a, b] of operands(code, from, to, "&&"))
+      if (compares(code.slice(a, b))) found.push([a, b, "always", "always"], [a, b, "never", "never"]);
+  };
   for (const match of code.matchAll(/\bneed\(/g)) {
     const open = match.index + match[0].length - 1;
     if (code.slice(open, open + 6) === "(bool ") continue;
@@ -415,8 +430,12 @@ function checksOf(text) {
       .slice(close + 1, close + 200)
       .trimStart()
       .replace(/^\{\s*/, "");
-    if (!refusal.test(after) || /[^=!<>]=[^=]/.test(code.slice(open, close))) continue;
-    addAll(open + 1, close, "||", "never");
+    const condition = code.slice(open, close);
+    if (/[^=!<>]=[^=]/.test(condition)) continue;
+    const [, changed] = assignment.exec(after) ?? [];
+    if (refusal.test(after)) addAll(open + 1, close, "||", "never");
+    // Such as `if (a > b) a = b`.
+    else if (changed !== undefined && condition.includes(changed)) addBothWays(open + 1, close);
   }
   for (const match of code.matchAll(/\breturn\b/g)) {
     const from = match.index + match[0].length;
@@ -455,10 +474,7 @@ function checksOf(text) {
     for (const [a, b] of operands(code, open + 1, closing(code, open), ",")) found.push([a, b, form, "without"]);
   }
   // The same in the form `a < b ? a : b`, or an element if there is one.
-  for (const { index } of code.matchAll(/\?/g)) {
-    for (const [a, b] of operands(code, conditionStart(code, index), index, "&&"))
-      if (compares(code.slice(a, b))) found.push([a, b, "always", "always"], [a, b, "never", "never"]);
-  }
+  for (const { index } of code.matchAll(/\?/g)) addBothWays(conditionStart(code, index), index);
   const isFirst = ([from, , form], i) => i === found.findIndex((other) => other[0] === from && other[2] === form);
   return found.filter(isFirst).sort(([a], [b]) => a - b);
 }

@@ -1593,6 +1593,16 @@ function checkReach(faults: Faults, kernel: NativeMethods): void {
   const alphabet = bytes("abcdefghijkl");
   const ten = kernel.buildPostings(alphabet, Uint32Array.of(0, 12), 1);
   faults.expect(kernel.findLists(ten.keys, ten.offsets, alphabet, words(10)), 10, "the lists of ten trigrams");
+  const ofThree = kernel.buildPostings(bytes("bcdabcdabcabc"), Uint32Array.of(0, 6, 7, 10, 10, 13), 3);
+  for (const [literal, lengths] of [
+    ["bcdabc", [1, 1, 1, 3]],
+    ["abcd", [1, 3]],
+  ] as const) {
+    const found = words(4);
+    const count = kernel.findLists(ofThree.keys, ofThree.offsets, bytes(literal), found);
+    const sizes = [...found.subarray(0, count)].map((list) => ofThree.offsets[list + 1] - ofThree.offsets[list]);
+    faults.expect(sizes, lengths, `the lengths of the lists of ${literal}`);
+  }
   const two = words(9);
   const startsOfTwo = Uint32Array.of(0, 3, 3);
   faults.expect(
@@ -1738,6 +1748,9 @@ function checkReach(faults: Faults, kernel: NativeMethods): void {
     [true, 1, 1, 1],
     "units of a literal that goes on after what they have of the next one",
   );
+  // Each trigram is in fewer units than the one before.
+  const prefixes = Array.from({ length: 12 }, (_, i) => "abcdefghijklmn".slice(0, 14 - i));
+  faults.expect(markedUnits(prefixes, [prefixes[0]]), [true, 1, 1, 1], "units of ever shorter lists");
   faults.expect(markedUnits(["aaa", "aaa", "aaabcd"], ["aaa", "bcd"]), [true, 7, 2, 4], "units of a shorter list");
   faults.expect(markedUnits(["abc"], ["abc"], 64), [false, 0, 0, 0], "units that cost too much");
   faults.expect(markedUnits(["abc"], ["abc"], 65), [true, 1, 1, 1], "units that do not cost too much");
@@ -1790,6 +1803,37 @@ function checkReach(faults: Faults, kernel: NativeMethods): void {
   faults.expect(elements(bytes("abcde"), [0, 1], labelled), [[[0, 0, 1]]], "a label after the last row");
   const columns = ({ offsetAndLengths }: Element): unknown => offsetAndLengths;
   const accented = bytes(`ab\u00e9cd${"-".repeat(100)}`);
+  faults.expect(elements(accented, [5, 6], { pick: columns }), [[[4, 1]]], "the column behind an accent");
+  const rowsOfPart = [
+    [2, 3],
+    [2, 40],
+  ];
+  faults.expect(
+    rowsOfPart.map((row) => elements(longLine, row, { lineBytesMax: 16, pick: columns })),
+    [[[[2, 1]]], [[[2, 14]]]],
+    "a row within a part of a line, and one that goes on",
+  );
+  const rangeEnd = { chunks: true, lineBytesMax: 16, pick: ({ ranges }: Element): unknown => ranges?.[0].end.offset };
+  faults.expect(
+    rowsOfPart.map((row) => elements(longLine, row, rangeEnd)),
+    [[3], [16]],
+    "a range within a part of a line, and one that goes on",
+  );
+  faults.expect(
+    elements(bytes(`a\n${"b".repeat(64)}`), [0, 40], rangeEnd),
+    [18],
+    "a range that ends within a long line",
+  );
+  faults.expect(elements(bytes("abc"), [1, 1]), [], "a row of nothing");
+  const continued = { chunks: true, context: 2, rowsDone: 1, pick: ({ content }: Element): unknown => content };
+  faults.expect(
+    [
+      [0, 1, 8, 9],
+      [8, 9, 9, 10],
+    ].map((rows) => elements(bytes("a\nb\nc\nd\nef\n"), rows, continued)),
+    [["d\nef"], ["ef"]],
+    "context that an earlier call wrote",
+  );
   faults.expect(
     elements(accented, [1, 2, 5, 6], { pick: columns }),
     [
@@ -1896,16 +1940,22 @@ function checkEnds(faults: Faults, kernel: NativeMethods): void {
     ranges?: readonly number[],
     fold = false,
     begin?: readonly number[],
+    workMax = 1e6,
   ): Scanned => {
     const given = Uint32Array.from(ranges ?? [0, text.length, text.length]);
     const count = given.length / 3;
     return scanned(
-      (rows, cursor) => kernel.scan(bytes(text), given, count, bytes(needle), fold, 1e6, rows, cursor),
+      (rows, cursor) => kernel.scan(bytes(text), given, count, bytes(needle), fold, workMax, rows, cursor),
       begin,
     );
   };
   faults.expect(scan("ab-ab-ab-ab", "ab", [0, 4, 11]).rows, [0, 2, 3, 5], "matches that begin in the range");
   faults.expect(scan("-ab", "ab", [0, 2, 3]).cursor[3], 2, "the work on a range after which a match ends");
+  faults.expect(
+    scan("-ab---", "ab", undefined, false, undefined, 2).cursor,
+    [0, 3, 1, 3],
+    "the work of a call after which a match ends",
+  );
   faults.expect(scan(filler, "ab", [0, 9, 9, 9, 30, 30]).isDone, true, "two ranges in one call");
   faults.expect(scan(filler, "ab", undefined, false, [0xffffffff]).rows, [], "a range after all");
   faults.expect(scan(filler, "ab", undefined, false, [0, 90, 0, 5]).cursor, [1, 99, 0, 14], "the work on a content");
