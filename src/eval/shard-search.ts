@@ -14,7 +14,7 @@ import {
   mergeRevisions,
   type ResultSource,
 } from "./match/blocks.js";
-import { intersect, unite } from "./match/content-scan.js";
+import { type ContentSet, intersect, unite } from "./match/content-scan.js";
 import {
   isBefore,
   type ResultPosition,
@@ -147,11 +147,12 @@ export class ShardSearch {
 
   #searchBlocks(position: ShardPosition, stats: SearchStats, pause: () => boolean): ShardPosition | undefined {
     this.#stop.finishesCounted = position.counted !== undefined;
-    const { only } = this.#wanted;
-    const candidates =
+    const { only, except } = this.#wanted;
+    const found =
       only === undefined
         ? this.evaluators.map((evaluator) => evaluator.candidates()).reduce(unite, new Uint32Array(0))
         : Uint32Array.of(this.#reader.contentId(only));
+    const candidates = except === undefined ? found : withoutExcepted(this.#reader, found, except);
     if (position.content === 0 && position.counted === undefined) {
       stats.shardsSearched++;
       stats.candidateContents += candidates?.length ?? this.#reader.contentCount;
@@ -318,6 +319,17 @@ export class ShardSearch {
       (select, optionsIndex) => this.#writer.select(source, select, optionsIndex),
     );
   }
+}
+
+/** The contents of which some document is wanted. All of a shard are left as they are. */
+function withoutExcepted(reader: ShardReader, contents: ContentSet, except: ReadonlySet<number>): ContentSet {
+  const { contentFirstDocument } = reader;
+  return contents?.filter((content) => {
+    const end = contentFirstDocument[content + 1];
+    for (let document = contentFirstDocument[content]; document < end; document++)
+      if (!except.has(document)) return true;
+    return false;
+  });
 }
 
 /** A document that ranking has found. */

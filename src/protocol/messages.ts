@@ -80,6 +80,12 @@ export interface ExaminedShard {
   readonly found: Uint32Array;
 }
 
+export interface CountedDocuments {
+  /** As in `ExaminedShard`. */
+  readonly shard: number;
+  readonly documents: Uint32Array;
+}
+
 /** In a word of `found`. */
 export const rangesInPath = 0x8000_0000;
 
@@ -182,8 +188,10 @@ export interface SearchTaskResult {
   readonly excluded: readonly ExcludedFile[];
   /** Shards that were not searched for symbols, because theirs are not known. */
   readonly shardsWithoutSymbols: number;
-  /** Of the examined shards, those whose results were counted: they need no further search. */
+  /** Of the examined shards, those that need no further search, because their results were counted. */
   readonly countedShards: readonly number[];
+  /** Of the other examined shards, the documents that were counted. */
+  readonly countedDocuments: readonly CountedDocuments[];
   /** What the slice covers; undefined if the search has no receipt. */
   readonly coverage: Coverage | undefined;
 }

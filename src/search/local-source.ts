@@ -271,7 +271,7 @@ export class LocalSource {
     await earlier;
     if (this.#isOver) return slices.dropHeld();
     await (written === undefined ? slices.run(first) : slices.continue(first, written));
-    if (!this.#isOver) await slices.run(rest(slices.countedShards));
+    if (!this.#isOver) await slices.run(rest(slices.counted));
   }
 
   async #searchPhases(phases: PhaseQueue): Promise<void> {

@@ -165,12 +165,6 @@ export class ResultWriter {
     this.#addToTally(document, this.#templates.find(summary, revision), selected > 0, taken, pathRows.count);
   }
 
-  /** The matches that `count` counts of a result with so many ranges, at one revision. */
-  matches(rowCount: number): number {
-    const selected = selectRowCount(this.#options.plan.resultOptions[0].select, rowCount, this.#countedPathRows);
-    return selected === undefined ? 0 : Math.max(1, selected);
-  }
-
   /** Where a limit cuts the symbols of a file, the best of them are kept, not the first. */
   #keepBest({ content }: ResultSource, rows: Rows, rowFrom: number, rowCount: number, countMax: number): void {
     if (rowCount <= countMax || !(this.#reader instanceof SymbolView)) return;

@@ -62,10 +62,10 @@ export interface Ranking {
   /** The result of the held slice if it has written them; otherwise undefined. */
   readonly written: SearchTaskResult | undefined;
   /**
-   * The other results, when the best are written: without those of the shards that were counted, whose statistics are
-   * added to those of the search.
+   * The other results, when the best are written: without those that were counted. The statistics of shards that are not
+   * searched again are added to those of the search.
    */
-  readonly rest: (countedShards: readonly number[]) => SlicedWork;
+  readonly rest: (counted: SearchSlices["counted"]) => SlicedWork;
   /** Whether shards could not be ranked: their results are not among the first. */
   readonly hasFailed: boolean;
 }
@@ -180,7 +180,7 @@ export class RankedPass {
       best: first,
       first: workOnDocuments(this.#work, first, scores, this.#examined),
       written: this.#written,
-      rest: (countedShards) => this.#otherWork(first, this.#doneShards(first, new Set(countedShards), stats)),
+      rest: (counted) => this.#otherWork(first, counted, this.#doneShards(first, new Set(counted.shards), stats)),
       hasFailed: this.#hasFailed,
     };
   }
@@ -201,9 +201,15 @@ export class RankedPass {
   }
 
   /** The shards that are not done, without the ranked documents. */
-  #otherWork(first: readonly RankedDocument[], done: ReadonlySet<number>): SlicedWork {
+  #otherWork(
+    first: readonly RankedDocument[],
+    counted: SearchSlices["counted"],
+    done: ReadonlySet<number>,
+  ): SlicedWork {
     const { rows } = this.#work;
     const except = new Map<number, Set<number>>();
+    for (const { shard, documents } of counted.documents)
+      if (!done.has(shard)) except.set(rows[shard], new Set(documents));
     for (const { shard, document } of first) {
       const documents = except.get(rows[shard]) ?? new Set();
       except.set(rows[shard], documents.add(document));

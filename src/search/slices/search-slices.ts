@@ -8,6 +8,7 @@ import {
   checkWork,
   isOrdered,
   type BatchMessage,
+  type CountedDocuments,
   type Lane,
   type RankedPart,
   type ResumePosition,
@@ -88,8 +89,11 @@ export class SearchSlices {
   readonly #batches: SliceBatches;
   /** Bytes subtracted from the workers' credit that the sink has not accepted yet. */
   #owedBytes = 0;
-  /** As in `SearchTaskResult`, of all slices so far. */
-  readonly countedShards: number[] = [];
+  /** Of all slices so far. */
+  readonly counted: { readonly shards: number[]; readonly documents: CountedDocuments[] } = {
+    shards: [],
+    documents: [],
+  };
 
   constructor(search: SlicedSearch, services: SliceServices, owner: SliceOwner) {
     this.#search = search;
@@ -281,7 +285,8 @@ export class SearchSlices {
   #take(slot: number, work: SlicedWork, slice: number, result: SearchTaskResult): void {
     if (result.lastBatch !== undefined && !this.#isGivenUp) this.#takeBatch(result.lastBatch, () => undefined);
     this.#batches.expect(slice, result.batchCount);
-    this.countedShards.push(...result.countedShards);
+    this.counted.shards.push(...result.countedShards);
+    this.counted.documents.push(...result.countedDocuments);
     this.#owner.listener.work(result);
     if (result.resume === undefined || !this.#isWanted(result.resume)) return;
     if (this.#mayResume) return this.#schedule(slot, work, result.resume);

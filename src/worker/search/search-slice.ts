@@ -18,6 +18,7 @@ import {
   checkRow,
   checkSearchResult,
   type Coverage,
+  type CountedDocuments,
   emptyCoverage,
   type ExaminedShard,
   type ExcludedFile,
@@ -106,6 +107,7 @@ export class SearchSlice {
   /** Shards and shards of the revision cache whose symbols are not known. */
   #shardsWithoutSymbols = 0;
   readonly #countedShards: number[] = [];
+  readonly #countedDocuments: CountedDocuments[] = [];
   /** By row. */
   readonly #searched = new Map<number, { readonly reader: ShardReader; readonly revisions: SearchedRevisions }>();
 
@@ -152,25 +154,12 @@ export class SearchSlice {
     ranked?.only?.forEach((document, i) => {
       written.set(rows[i], (written.get(rows[i]) ?? new Set()).add(document));
     });
-    for (const shard of examined) if (shard.isWhole) this.#countShard(snapshot, shard, written.get(shard.row));
-    // The others need a search, unless what is known of them reaches the limit.
-    const others = examined.filter(({ isWhole }) => !isWhole);
-    const counts = others.map(({ row, found }) => this.#countLeast(found, written.get(row)));
-    if (counts.reduce((sum, count) => sum + count, 0) < limits.left) return;
-    for (const shard of others) this.#countShard(snapshot, shard, written.get(shard.row));
-  }
-
-  /** At least so many matches have the documents that are not written. */
-  #countLeast(found: Uint32Array, written: ReadonlySet<number> = none): number {
-    let count = 0;
-    for (let i = 0; i < found.length; i += 2)
-      if (!written.has(found[i])) count += this.#writer.matches(found[i + 1] % rangesInPath);
-    return count;
+    for (const shard of examined) this.#countShard(snapshot, shard, written.get(shard.row));
   }
 
   #countShard(
     snapshot: ShardSnapshot,
-    { shard, row, found }: ExaminedShard,
+    { shard, row, isWhole, found }: ExaminedShard,
     written: ReadonlySet<number> = none,
   ): void {
     if (this.#writer.isStopped) return;
@@ -179,7 +168,6 @@ export class SearchSlice {
     this.#dropUntrusted();
     const faultCount = this.#faultCount;
     this.#unsent.push(shardId);
-    this.#countedShards.push(shard);
     try {
       const opened = this.#open(snapshot, row, false) as OpenShard;
       const { reader } = opened;
@@ -198,8 +186,12 @@ export class SearchSlice {
           );
       }
       if (isLive) this.#thread.shards.requireNoFault(faultCount, shardId);
+      if (isWhole || this.#writer.isStopped) this.#countedShards.push(shard);
+      else this.#countedDocuments.push({ shard, documents: found.filter((_, i) => i % 2 === 0) });
     } catch (error) {
       this.#recordFailure(shardId, error);
+      // Some of its results may be counted.
+      this.#countedShards.push(shard);
     }
   }
 
@@ -274,6 +266,7 @@ export class SearchSlice {
       excluded: this.#excluded,
       shardsWithoutSymbols: this.#shardsWithoutSymbols,
       countedShards: this.#countedShards,
+      countedDocuments: this.#countedDocuments,
       coverage: this.#coverage,
     };
     checkSearchResult(result, this.#task);

@@ -47,6 +47,7 @@ function startSearch(query: string, shardCount: number, crash?: (task: SearchTas
             excluded: [],
             shardsWithoutSymbols: 0,
             countedShards: [],
+            countedDocuments: [],
             coverage: undefined,
           });
         started.push({ task, end });
