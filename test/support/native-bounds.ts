@@ -1976,6 +1976,12 @@ function checkEnds(faults: Faults, kernel: NativeMethods): void {
     [2, 2, 2, 2, 2],
     "letters in another case",
   );
+  for (const [text, needle] of [
+    ["@@", "``"],
+    ["[[", "{{"],
+    ["[", "{"],
+  ])
+    faults.expect(scan(text + filler, needle, undefined, true).rows, [], `${needle} is no other case of ${text}`);
   const long = Array.from({ length: 47 }, (_, i) => 100 + i).join("");
   for (let at = 0; at <= long.length; at++)
     faults.expect(
