@@ -4,7 +4,7 @@ import { findViolations, shiftedClock, withoutBrowser } from "../support/browser
 import { GitFixture } from "../support/git-fixture.js";
 import { ask } from "../support/graphql.js";
 import { becomes } from "../support/waiting.js";
-import { chosen } from "../support/full-run.js";
+import { chosen, inLongRuns } from "../support/full-run.js";
 import { looks, WebSite } from "../support/web-site.js";
 
 const hostile = '<img src=x onerror="window.broken=1">';
@@ -128,7 +128,7 @@ t.test("administration", { skip: withoutBrowser }, async (t) => {
     });
   });
 
-  await t.test("only a site admin creates a token that acts as another user", async (t) => {
+  await t.test("only a site admin creates a token that acts as another user", inLongRuns, async (t) => {
     const mark = "May act as any user";
     await site.page(t, "ann", "/users/ann/settings", {}, async (page) => {
       await page.getByLabel("What it is for").waitFor();
@@ -177,27 +177,31 @@ t.test("administration", { skip: withoutBrowser }, async (t) => {
     });
   });
 
-  await t.test("an invitation is made, and accepted by its recipient only, whose clock is a year ahead", async (t) => {
-    await site.addUser("bea", false);
-    let invitation = "";
-    await site.page(t, "ann", "/organizations/acme", {}, async (page) => {
-      await page.getByLabel("Name of the user to invite").fill("bea");
-      await page.getByRole("button", { name: "Invite" }).click();
-      const made = await page.getByRole("status").getByText("/organizations/invitation/").textContent();
-      invitation = /\/organizations\/invitation\/\d+/.exec(made ?? "")?.[0] ?? "";
-      await page.getByRole("button", { name: "Revoke the invitation of bea" }).waitFor();
-      t.same(await findViolations(page), []);
-      await page.goto(`${site.daemon.url}${invitation}`);
-      await page.getByText("Only bea can answer it.").waitFor();
-    });
-    await site.page(t, "bea", invitation, { init: shiftedClock(aYearMs) }, async (page) => {
-      await page.getByText("ann invites you to become a member of acme").waitFor();
-      t.same(await findViolations(page), []);
-      await page.getByRole("button", { name: "Accept" }).click();
-      await page.getByRole("heading", { name: "Members" }).waitFor();
-      await page.getByRole("listitem").getByText("bea", { exact: true }).waitFor();
-    });
-  });
+  await t.test(
+    "an invitation is made, and accepted by its recipient only, whose clock is a year ahead",
+    inLongRuns,
+    async (t) => {
+      await site.addUser("bea", false);
+      let invitation = "";
+      await site.page(t, "ann", "/organizations/acme", {}, async (page) => {
+        await page.getByLabel("Name of the user to invite").fill("bea");
+        await page.getByRole("button", { name: "Invite" }).click();
+        const made = await page.getByRole("status").getByText("/organizations/invitation/").textContent();
+        invitation = /\/organizations\/invitation\/\d+/.exec(made ?? "")?.[0] ?? "";
+        await page.getByRole("button", { name: "Revoke the invitation of bea" }).waitFor();
+        t.same(await findViolations(page), []);
+        await page.goto(`${site.daemon.url}${invitation}`);
+        await page.getByText("Only bea can answer it.").waitFor();
+      });
+      await site.page(t, "bea", invitation, { init: shiftedClock(aYearMs) }, async (page) => {
+        await page.getByText("ann invites you to become a member of acme").waitFor();
+        t.same(await findViolations(page), []);
+        await page.getByRole("button", { name: "Accept" }).click();
+        await page.getByRole("heading", { name: "Members" }).waitFor();
+        await page.getByRole("listitem").getByText("bea", { exact: true }).waitFor();
+      });
+    },
+  );
 
   await t.test("a search job is started, read and deleted", async (t) => {
     const query = `needle or "${hostile.replaceAll('"', '\\"')}" type:file`;
