@@ -3,6 +3,7 @@
  * here are what such objects unpack to; the packs themselves have a few kilobytes.
  */
 import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { neverStop, stopWhenSet, type StopSignal } from "../../../src/base/stop-signal.js";
@@ -30,12 +31,18 @@ function open(t: Test, repository: GitFixture, stop: StopSignal = neverStop): St
   return packs;
 }
 
-/** The growth of this process's peak resident memory while `act` runs. */
+/** By how much the resident memory of this process grows at most while `act` runs. */
 function grownBytes(act: () => void): number {
-  const before = process.memoryUsage.rss();
+  // Forgets the earlier peak, which is above what is resident now if the collector has freed some since.
+  writeFileSync("/proc/self/clear_refs", "5");
+  const before = statusBytes("VmRSS");
   act();
-  // The peak since the start of the process, in KiB.
-  return Math.max(0, process.resourceUsage().maxRSS * 1024 - before);
+  return Math.max(0, statusBytes("VmHWM") - before);
+}
+
+function statusBytes(name: string): number {
+  const kib = new RegExp(`^${name}:\\s+(\\d+) kB$`, "m").exec(readFileSync("/proc/self/status", "utf8"))?.[1];
+  return Number(kib) * 1024;
 }
 
 const sumOf = (number: number): string => number.toString(16).padStart(40, "0");
