@@ -210,6 +210,22 @@ static int isWhole(const struct connection *connection) {
   return connection->bodyBytes >= 5 && memcmp(connection->tail + tailBytes - 5, "0\r\n\r\n", 5) == 0;
 }
 
+// Whether the last event is "done". A chunk may begin anywhere in it; in the events themselves there is no "\r".
+static int endsWithDone(const char *tail) {
+  char data[tailBytes];
+  size_t length = 0;
+  for (size_t at = 0; at < tailBytes; at++) {
+    if (tail[at] != '\r') {
+      data[length++] = tail[at];
+      continue;
+    }
+    // "\r\n", the size of the next chunk, "\r\n".
+    for (int lineCount = 0; lineCount < 2 && at < tailBytes; at++) lineCount += tail[at] == '\n';
+    at--;
+  }
+  return memmem(data, length, "event: done\n", 12) != NULL;
+}
+
 // A refused request has no latency: it would look fast.
 static int endAnswer(int i) {
   struct connection *connection = &connections[i];
@@ -244,7 +260,7 @@ static int receiveOn(int i) {
   size_t taken = connection->hasHead ? 0 : takeHead(connection, buffer, count);
   takeBody(connection, buffer + taken, count - taken);
   if (!isWhole(connection)) return 0;
-  if (connection->failure == good && connection->isStream && memmem(connection->tail, tailBytes, "event: done", 11) == NULL)
+  if (connection->failure == good && connection->isStream && !endsWithDone(connection->tail))
     connection->failure = noDone;
   int isGood = endAnswer(i);
   // A server that refuses everything is not asked in a busy loop.

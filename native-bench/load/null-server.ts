@@ -21,7 +21,7 @@ const json = { "Content-Type": "application/json" };
  * it measures beyond is its own cost.
  *
  * It has the routes of a daemon and of zoekt. Words of a query choose the answer: `bytes:N` for at least N bytes of
- * matches, `status:N`, and `end:no-done` or `end:cut`.
+ * matches, `status:N`, and `end:no-done`, `end:cut`, or `end:N` for a last event of which the first N bytes are sent apart.
  */
 export class NullServer {
   readonly url: string;
@@ -97,7 +97,9 @@ function streamAnswer(words: string, response: HttpResponse): void {
     }
     if (left === 0 && ending === "cut") body.cut();
     else if (left === 0) {
-      if (ending !== "no-done") body.write(lastEvents);
+      const apart = lastEvents.length - doneEvent.length + Number(ending);
+      if (apart > 0) for (const part of [lastEvents.subarray(0, apart), lastEvents.subarray(apart)]) body.write(part);
+      else if (ending !== "no-done") body.write(lastEvents);
       body.end();
     }
     left = -1;
@@ -113,6 +115,7 @@ function event(name: string, data: string): string {
 const smallEvent = Buffer.from(event("matches", '[{"type":"repo"}]'));
 /** As large as the server's largest block. */
 const matchesEvent = Buffer.from(event("matches", `[{"content":"${"x".repeat(15_000 - 42)}"}]`));
+const doneEvent = event("done", "{}");
 const lastEvents = Buffer.from(
-  event("progress", '{"done":true,"matchCount":1,"durationMs":1,"skipped":[]}') + event("done", "{}"),
+  event("progress", '{"done":true,"matchCount":1,"durationMs":1,"skipped":[]}') + doneEvent,
 );

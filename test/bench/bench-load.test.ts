@@ -136,6 +136,8 @@ t.test("failures are counted by kind, and have no latency", async (t) => {
     [search("status:404"), { status: 2 }],
     [search("end:no-done"), { "no-done": 2 }],
     [search("end:cut"), { reset: 2 }],
+    // A chunk begins within the last event.
+    ...[1, 6, 11, 21].map((length) => [search(`end:${length}`), {}] as const),
     [postJson("/.api/graphql", { query: "x" }), {}],
     [postJson("/.api/graphql", { query: "status:401" }), { denied: 2 }],
     [postJson("/api/search", { Q: "x" }), {}],
