@@ -108,7 +108,7 @@ export class SearchSlice {
   #shardsWithoutSymbols = 0;
   readonly #countedShards: number[] = [];
   readonly #countedDocuments: CountedDocuments[] = [];
-  /** By row. */
+  /** By row: what is searched in shards of which documents are written or counted without a search. */
   readonly #searched = new Map<number, { readonly reader: ShardReader; readonly revisions: SearchedRevisions }>();
 
   constructor(thread: SearchThread, task: SearchTask) {
@@ -157,6 +157,7 @@ export class SearchSlice {
     for (const shard of examined) this.#countShard(snapshot, shard, written.get(shard.row));
   }
 
+  /** Counts the results of one examined shard, except the documents that are written. */
   #countShard(
     snapshot: ShardSnapshot,
     { shard, row, isWhole, found }: ExaminedShard,
@@ -378,7 +379,7 @@ export class SearchSlice {
     return { document: only[index], ranges: own, debug: scores?.[index] };
   }
 
-  /** What a search without other commits than the indexed ones searches in a shard. */
+  /** The revisions of a shard that are searched, where all of them are indexed. */
   #searchedRevisions(row: number, { reader, summaries, tombstones }: OpenShard): SearchedRevisions {
     const known = this.#searched.get(row);
     if (known?.reader === reader) return known.revisions;
