@@ -87,6 +87,159 @@ const indexMetrics = {
   },
 } as const satisfies Record<string, MetricRow>;
 
+/** The metrics of requests and of who sends them. */
+const requestMetrics = {
+  httpRequests: {
+    kind: "counter",
+    name: "trawl_http_requests_total",
+    labels: ["route", "method", "status"],
+    help: "HTTP requests that ended, by pattern of the route (pages: repositories and their content; none: no route), method (other: an unusual one) and class of the status: 2xx to 5xx, or gone if the client disconnected before an answer.",
+  },
+  httpRequestSeconds: {
+    kind: "histogram",
+    name: "trawl_http_request_seconds",
+    labels: ["route"],
+    buckets: [0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.125, 0.25, 0.5, 1, 2, 5, 10, 20, 60, 600],
+    help: "Time from a request's head to the end of its answer, by pattern of the route. A stream ends with its last byte.",
+  },
+  httpRequestsOpen: {
+    kind: "gauge",
+    name: "trawl_http_requests_open",
+    labels: [],
+    help: "HTTP requests whose answer has not ended.",
+  },
+  signInFailures: {
+    kind: "counter",
+    name: "trawl_sign_in_failures_total",
+    labels: ["reason"],
+    help: "Sign-ins, sign-ups and changes of a password that were refused, by reason: no_such_user, wrong_password, wrong_old_password, and those that begin with too_many.",
+  },
+  credentialsRefused: {
+    kind: "counter",
+    name: "trawl_credentials_refused_total",
+    labels: [],
+    help: "Requests with an access token that was not accepted, and webhooks with a wrong secret.",
+  },
+  webhookDeliveries: {
+    kind: "counter",
+    name: "trawl_webhook_deliveries_total",
+    labels: ["outcome"],
+    help: "Deliveries of code hosts, by outcome: accepted, unneeded (accepted, but nothing is to be fetched), refused (no such webhook, or a wrong secret), limited, invalid.",
+  },
+  resumableStreams: {
+    kind: "gauge",
+    name: "trawl_resumable_streams",
+    labels: ["state"],
+    help: "Resumable streams, by state: used (they are being written or read), kept.",
+  },
+  resumableStreamBytes: {
+    kind: "gauge",
+    name: "trawl_resumable_stream_bytes",
+    labels: [],
+    help: "Bytes of the files of all resumable streams.",
+  },
+  resumableStreamStarts: {
+    kind: "counter",
+    name: "trawl_resumable_stream_starts_total",
+    labels: ["outcome"],
+    help: "Requests for resumable streams, by outcome: started, resumed, gone (it cannot be resumed any more), refused.",
+  },
+  mapEntries: {
+    kind: "gauge",
+    name: "trawl_map_entries",
+    labels: ["map"],
+    help: "Entries of the maps that the main thread holds in memory; all are bounded.",
+  },
+} as const satisfies Record<string, MetricRow>;
+
+/** The metrics of work that no client waits for. */
+const backgroundMetrics = {
+  jobs: {
+    kind: "gauge",
+    name: "trawl_jobs",
+    labels: ["state"],
+    help: "Search jobs, by state: queued, processing, interrupted (tried again after a while), completed, failed, canceled.",
+  },
+  jobStoredBytes: {
+    kind: "gauge",
+    name: "trawl_job_stored_bytes",
+    labels: [],
+    help: "Bytes of the results and logs of all search jobs.",
+  },
+  jobsEnded: {
+    kind: "counter",
+    name: "trawl_jobs_ended_total",
+    labels: ["state"],
+    help: "Search jobs that ended, by state: completed, failed, canceled.",
+  },
+  jobInterruptions: {
+    kind: "counter",
+    name: "trawl_job_interruptions_total",
+    labels: [],
+    help: "Interruptions of search jobs by an error, for example of the disk.",
+  },
+  notifyingSearches: {
+    kind: "gauge",
+    name: "trawl_notifying_searches",
+    labels: [],
+    help: "Saved searches whose notifications are on.",
+  },
+  notificationsWaiting: {
+    kind: "gauge",
+    name: "trawl_notifications_waiting",
+    labels: [],
+    help: "Notifications that wait to be delivered, or to be tried again.",
+  },
+  notificationsWaitingBytes: {
+    kind: "gauge",
+    name: "trawl_notifications_waiting_bytes",
+    labels: [],
+    help: "Bytes of the notifications that wait.",
+  },
+  notificationAttempts: {
+    kind: "counter",
+    name: "trawl_notification_attempts_total",
+    labels: ["outcome"],
+    help: "Attempts to deliver a notification, by outcome: accepted, refused (by the receiver, or it was not reached).",
+  },
+  notificationsEnded: {
+    kind: "counter",
+    name: "trawl_notifications_ended_total",
+    labels: ["outcome"],
+    help: "Notifications that wait no more, by outcome: delivered, failed (given up), withheld (the owner may no longer see it).",
+  },
+  notificationEvaluations: {
+    kind: "counter",
+    name: "trawl_notification_evaluations_total",
+    labels: ["outcome"],
+    help: "Evaluations of saved searches after changes, by outcome: good, failed.",
+  },
+  connections: {
+    kind: "gauge",
+    name: "trawl_connections",
+    labels: ["state"],
+    help: "Configured connections to code hosts, by state: good, failing (the last list could not be read, or not as a whole).",
+  },
+  connectionRepositories: {
+    kind: "gauge",
+    name: "trawl_connection_repositories",
+    labels: ["connection"],
+    help: "Repositories that each connection lists.",
+  },
+  connectionLastSuccess: {
+    kind: "gauge",
+    name: "trawl_connection_last_success_timestamp_seconds",
+    labels: ["connection"],
+    help: "Unix time of the last list that was read of each connection; 0 before the first since the start.",
+  },
+  connectionListings: {
+    kind: "counter",
+    name: "trawl_connection_listings_total",
+    labels: ["outcome"],
+    help: "Lists of repositories that were read from code hosts, by outcome: completed, failed.",
+  },
+} as const satisfies Record<string, MetricRow>;
+
 /**
  * The table of all metrics. Each row is a metric in the Prometheus text at `/metrics`; its unit is part of its name. To
  * add a metric, add a row and use `metrics.<key>`.
@@ -199,12 +352,6 @@ export const metricTable = {
     labels: [],
     help: "Event streams closed because the client stopped reading.",
   },
-  httpRequests: {
-    kind: "counter",
-    name: "trawl_http_requests_total",
-    labels: ["method", "status"],
-    help: "HTTP requests answered, by method and status.",
-  },
   graphqlRequests: {
     kind: "counter",
     name: "trawl_graphql_requests_total",
@@ -311,6 +458,8 @@ export const metricTable = {
     help: "Bytes of the blobs that syncs read from mirrors.",
   },
   ...indexMetrics,
+  ...requestMetrics,
+  ...backgroundMetrics,
 } as const satisfies Record<string, MetricRow>;
 
 type Table = typeof metricTable;

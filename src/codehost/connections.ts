@@ -1,6 +1,7 @@
 import { callAfter, type PendingCall } from "../base/deadline.js";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
+import type { Metrics } from "../base/metrics.js";
 import { RateLimitError } from "../base/rate-limit.js";
 import { readSecret } from "../base/secret-source.js";
 import type { RepositoryConfig } from "../model/repository.js";
@@ -54,6 +55,7 @@ export interface ConnectionServices {
   readonly apply: (connection: string) => Promise<void>;
   /** Sentences about the repositories of a connection that are left out because another one has their name. */
   readonly leftOut: (connection: string) => readonly string[];
+  readonly metrics: Pick<Metrics, "connectionListings">;
   /** The data directory, whose mirrors are not listed. */
   readonly dataFolder: string;
 }
@@ -240,11 +242,15 @@ export class Connections {
     try {
       const changes = await this.#replace(connection, mayRemoveMost);
       connection.attempts.end("completed", connection.error, changes);
+      this.#services.metrics.connectionListings.inc({ outcome: "completed" });
     } catch (error) {
       connection.attempts.end(this.#stop.signal.aborted ? "cancelled" : "failed", errorMessage(error));
       delayMs = error instanceof RateLimitError ? error.waitMs : Math.min(delayMs, retryMsMax);
       connection.error = errorMessage(error);
-      if (!this.#stop.signal.aborted) this.#services.log.warn({ connection: config.name }, connection.error);
+      if (!this.#stop.signal.aborted) {
+        this.#services.metrics.connectionListings.inc({ outcome: "failed" });
+        this.#services.log.warn({ connection: config.name }, connection.error);
+      }
     }
     this.#listAfter(connection, delayMs);
   }

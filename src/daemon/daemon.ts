@@ -30,6 +30,7 @@ import type { ResolvedOptions } from "./config/options.js";
 import { commitWaiter, createGraphqlExecutor, createRequestServices } from "./parts/graphql-parts.js";
 import { mcpLoader, type McpLoader } from "./parts/mcp-parts.js";
 import { createHttpServer } from "./parts/http-parts.js";
+import { watchServices } from "./parts/service-gauges.js";
 import { createParts, type DaemonParts } from "./parts/parts.js";
 import { rereadOptions } from "./config/reread-options.js";
 import type { GraphqlExecutor } from "../graphql/execution/executor.js";
@@ -101,6 +102,7 @@ export class Daemon implements Controlled {
     this.connections = new Connections({
       folder: join(options.data, "connections"),
       log,
+      metrics: parts.registry.metrics,
       dataFolder: options.data,
       check: async (repository) => {
         checkRepository(repository);
@@ -115,6 +117,7 @@ export class Daemon implements Controlled {
     parts.sync.onNameFreed = () => this.#configureRepositories(this.#configured, { kind: "keep", exempt: undefined });
     const services = createRequestServices(options, parts, this.connections, () => this.#configured);
     const graphql = lazy(() => createGraphqlExecutor(options, services, parts));
+    watchServices(parts.registry, { ...parts, connections: this.connections, gitCache: services.gitCache });
     this.#options = options;
     this.#parts = parts;
     this.#control = control;

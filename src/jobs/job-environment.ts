@@ -1,4 +1,5 @@
 import type { Log } from "../base/log.js";
+import type { Metrics } from "../base/metrics.js";
 import type { Repository } from "../model/repository.js";
 import type { Viewer } from "../model/viewer.js";
 import type { ReadPool } from "../pool/read-pool.js";
@@ -34,5 +35,6 @@ export interface JobEnvironment {
   readonly viewerOf: (userId: number) => Viewer | undefined;
   readonly kernel: Pick<Kernel, "scan">;
   readonly log: Log;
+  readonly metrics: Pick<Metrics, "jobsEnded" | "jobInterruptions">;
   readonly limits: JobLimits;
 }

@@ -155,8 +155,13 @@ export class JobQueue {
     return count === 0 || count + 1 < this.#runningCount(creatorId);
   }
 
+  get interruptedCount(): number {
+    return this.#interrupted.size;
+  }
+
   async end(job: JobRecord, state: JobRecord["state"], message: string): Promise<void> {
     await this.#jobs.put({ ...job, state, message, finishedAt: timeAfter(job.startedAt || job.createdAt) });
+    this.#environment.metrics.jobsEnded.inc({ state: state.toLowerCase() });
   }
 
   async #run(job: JobRecord, running: Running): Promise<void> {
@@ -213,6 +218,7 @@ export class JobQueue {
       this.fill();
     });
     this.#interrupted.set(id, { message, retry });
+    this.#environment.metrics.jobInterruptions.inc();
   }
 }
 

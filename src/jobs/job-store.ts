@@ -1,7 +1,7 @@
 import { assert } from "../base/assert.js";
 import { lowerBoundBy } from "../base/sorted-search.js";
 import type { RecordChange, RecordStore } from "../store/record-store.js";
-import { checkJob, hasEnded, type JobRecord } from "./job-record.js";
+import { checkJob, hasEnded, type JobRecord, type JobState } from "./job-record.js";
 
 const jobPrefix = "search-job/";
 const listPrefix = "search-job-list/";
@@ -36,6 +36,7 @@ export class JobStore {
   readonly #ofUser = new Map<number, JobsOfUser>();
   /** The jobs that have not ended, by user. */
   readonly #active = new Map<number, Set<number>>();
+  readonly #counts = new Map<JobState, number>();
   #byteCount = 0;
   #nextId = 1;
 
@@ -65,6 +66,10 @@ export class JobStore {
   /** Bytes of the committed results and logs of all jobs. */
   get byteCount(): number {
     return this.#byteCount;
+  }
+
+  count(state: JobState): number {
+    return this.#counts.get(state) ?? 0;
   }
 
   get(id: number): JobRecord | undefined {
@@ -165,6 +170,8 @@ export class JobStore {
     const added = storedBytes(job) - (before === undefined ? 0 : storedBytes(before));
     ofUser.byteCount += added;
     this.#byteCount += added;
+    if (before !== undefined) this.#counts.set(before.state, this.count(before.state) - 1);
+    this.#counts.set(job.state, this.count(job.state) + 1);
     this.#jobs.set(job.id, job);
     if (hasEnded(job)) return this.#removeActive(job);
     const active = this.#active.get(job.creatorId);
@@ -182,6 +189,7 @@ export class JobStore {
     const ofUser = job === undefined ? undefined : this.#ofUser.get(job.creatorId);
     if (job === undefined || ofUser === undefined) return;
     this.#jobs.delete(id);
+    this.#counts.set(job.state, this.count(job.state) - 1);
     this.#removeActive(job);
     removeFrom(this.#ids, id);
     removeFrom(ofUser.ids, id);

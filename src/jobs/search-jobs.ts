@@ -26,6 +26,13 @@ export interface ShownState {
   readonly message: string;
 }
 
+export interface JobUsage {
+  readonly counts: Readonly<
+    Record<"queued" | "processing" | "interrupted" | "completed" | "failed" | "canceled", number>
+  >;
+  readonly storedBytes: number;
+}
+
 /**
  * Search jobs: exhaustive searches that run in the background, one batch of repositories after another; those of each
  * user in the order in which they were created. They wait for interactive searches, and go on after a restart.
@@ -133,6 +140,25 @@ export class SearchJobs {
   /** The results as a table, as far as they are committed. Converts them first, as far as no request did before. */
   openTable(job: JobRecord, format: TableFormat, request: ExportRequest): Promise<OpenTable> {
     return this.#exports.open(job, this.files(job.id).results, format, request);
+  }
+
+  /** How many there are, by state, and the bytes of their results and logs. */
+  usage(): JobUsage {
+    const { interruptedCount } = this.#queue;
+    const count = (state: JobRecord["state"]): number => this.#jobs.count(state);
+    // A job keeps the state in which it was interrupted.
+    const processing = Math.max(0, count("PROCESSING") - interruptedCount);
+    return {
+      counts: {
+        queued: count("QUEUED") + count("PROCESSING") - processing - interruptedCount,
+        processing,
+        interrupted: interruptedCount,
+        completed: count("COMPLETED"),
+        failed: count("FAILED"),
+        canceled: count("CANCELED"),
+      },
+      storedBytes: this.#jobs.byteCount,
+    };
   }
 
   isRunning(id: number): boolean {

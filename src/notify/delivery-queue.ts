@@ -101,6 +101,7 @@ export class DeliveryQueue {
   /** Returns the time until the next attempt; 0 if the delivery has ended. Never rejects. */
   async #attemptFirst(searchId: number): Promise<number> {
     const { deliveries, environment, onEnded } = this.#services;
+    const { metrics } = environment;
     const [delivery] = deliveries.pendingOf(searchId);
     if (delivery === undefined) return 0;
     try {
@@ -109,6 +110,9 @@ export class DeliveryQueue {
       const { status, error } = outcome;
       const lastAttemptAt = attempts > delivery.attempts ? new Date().toISOString() : delivery.lastAttemptAt;
       await deliveries.update({ ...delivery, state, attempts, lastAttemptAt, status, error });
+      if (attempts > delivery.attempts)
+        metrics.notificationAttempts.inc({ outcome: state === "DELIVERED" ? "accepted" : "refused" });
+      if (state !== "PENDING") metrics.notificationsEnded.inc({ outcome: state.toLowerCase() });
       if (state !== "PENDING") onEnded();
       return state === "PENDING" ? this.#retryMs(attempts) : 0;
     } catch (error) {

@@ -44,6 +44,7 @@ export class DeliveryStore {
   readonly #deliveries = new Map<number, readonly DeliveryRecord[]>();
   #nextNumber = 1;
   #pendingBytes = 0;
+  #pendingCount = 0;
 
   constructor(store: RecordStore) {
     this.#store = store;
@@ -60,6 +61,10 @@ export class DeliveryStore {
   /** Bytes of the payloads that wait. */
   get pendingBytes(): number {
     return this.#pendingBytes;
+  }
+
+  get pendingCount(): number {
+    return this.#pendingCount;
   }
 
   newNumber(): number {
@@ -123,6 +128,7 @@ export class DeliveryStore {
     this.#forget(delivery);
     this.#nextNumber = Math.max(this.#nextNumber, delivery.number + 1);
     this.#pendingBytes += countPendingBytes(delivery);
+    if (delivery.state === "PENDING") this.#pendingCount++;
     const known = [...this.of(delivery.searchId), delivery].sort((a, b) => a.number - b.number);
     this.#deliveries.set(delivery.searchId, known);
   }
@@ -133,6 +139,7 @@ export class DeliveryStore {
       this.of(searchId).filter((one) => one.id !== id),
     ];
     if (removed !== undefined) this.#pendingBytes -= countPendingBytes(removed);
+    if (removed?.state === "PENDING") this.#pendingCount--;
     if (left.length > 0) this.#deliveries.set(searchId, left);
     else this.#deliveries.delete(searchId);
   }

@@ -126,7 +126,7 @@ export class Evaluator {
   }
 
   async #evaluate(search: SavedSearch): Promise<void> {
-    const { positions, journal, viewerOf, enqueue } = this.#services;
+    const { environment, positions, journal, viewerOf, enqueue } = this.#services;
     const position = positions.of(search);
     if (journal.isIncompleteAfter(position.number)) {
       const error = "too many repositories changed before the search could be evaluated: search again";
@@ -141,6 +141,7 @@ export class Evaluator {
     const sink = new ChangeSummarySink();
     const changes = await this.#search(search, work, viewer, sink);
     if (!this.#isOpen) return;
+    environment.metrics.notificationEvaluations.inc({ outcome: changes === undefined ? "failed" : "good" });
     if (changes === undefined) return this.#fail(search, position, work, sink.failure);
     this.#failures.delete(search.id);
     this.#told.delete(search.id);

@@ -128,6 +128,14 @@ export class Notifications {
     return this.#add(search, { event: "ping", repositories: [], matches: [] }, undefined);
   }
 
+  usage(): { readonly searchCount: number; readonly waitingCount: number; readonly waitingBytes: number } {
+    return {
+      searchCount: this.#environment.accounts.savedSearches.notifying.size,
+      waitingCount: this.#deliveries.pendingCount,
+      waitingBytes: this.#deliveries.pendingBytes,
+    };
+  }
+
   /** Recent deliveries of a search, the newest first. */
   deliveries({ id, notification }: SavedSearch): readonly DeliveryRecord[] {
     return notification === undefined ? [] : this.#deliveries.of(id).toReversed();

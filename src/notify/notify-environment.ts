@@ -1,5 +1,6 @@
 import type { Accounts } from "../account/identity/accounts.js";
 import type { Log } from "../base/log.js";
+import type { Metrics } from "../base/metrics.js";
 import type { Repository } from "../model/repository.js";
 import type { Searcher } from "../search/searcher.js";
 import type { RecordStore } from "../store/record-store.js";
@@ -33,5 +34,6 @@ export interface NotifyEnvironment {
   readonly searchKey: (searchId: number) => string;
   readonly userAgent: string;
   readonly log: Log;
+  readonly metrics: Pick<Metrics, "notificationAttempts" | "notificationsEnded" | "notificationEvaluations">;
   readonly limits: NotifyLimits;
 }

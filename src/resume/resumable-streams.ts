@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from "node:util";
 import { callEvery, monotonicMs, type PendingCall } from "../base/deadline.js";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
+import type { Metrics } from "../base/metrics.js";
 import { resultWhileYielding } from "../base/yielding.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
 import type { SearchRequest } from "../model/search-request.js";
@@ -40,6 +41,7 @@ export interface ResumeEnvironment {
   readonly searcher: Pick<Searcher, "run">;
   readonly tableOf: (viewer: Viewer) => RepositoryTable;
   readonly log: Log;
+  readonly metrics: Pick<Metrics, "resumableStreamStarts">;
   readonly limits: ResumeLimits;
 }
 
@@ -114,13 +116,15 @@ export class ResumableStreams {
 
   /** Searches, and sends the events to the client. Throws `overloaded` if all streams that may exist are in use. */
   async start(request: SearchRequest, sink: NumberedSink): Promise<void> {
-    const { folder, version, limits } = this.#environment;
+    const { folder, version, limits, metrics } = this.#environment;
     await this.#removeOld(1);
-    if (this.#streams.size >= limits.countMax)
+    if (this.#streams.size >= limits.countMax) {
+      metrics.resumableStreamStarts.inc({ outcome: "refused" });
       throw new TrawlError(
         "overloaded",
         `${limits.countMax} resumable streams are in use (the option resume.countMax); try again, or search without resume=1`,
       );
+    }
     const name = randomBytes(16).toString("base64url");
     const owner = request.viewer.userId ?? 0;
     const stream = new ResumableStream(
@@ -137,7 +141,15 @@ export class ResumableStreams {
       this.#streams.delete(name);
       throw error;
     }
+    metrics.resumableStreamStarts.inc({ outcome: "started" });
     this.#read(stream, stream.writtenBytes, sink, request.viewer);
+  }
+
+  /** How many streams there are, how many of them are being written or read, and the bytes of all. */
+  usage(): { readonly count: number; readonly usedCount: number; readonly bytes: number } {
+    const streams = [...this.#streams.values()];
+    const bytes = streams.reduce((sum, { writtenBytes }) => sum + writtenBytes, 0);
+    return { count: streams.length, usedCount: streams.filter(({ isUsed }) => isUsed).length, bytes };
   }
 
   /**
@@ -145,6 +157,16 @@ export class ResumableStreams {
    * another search, and `gone` if the stream cannot be resumed any more.
    */
   async find(id: string, request: SearchRequest): Promise<FoundStream> {
+    try {
+      return await this.#find(id, request);
+    } catch (error) {
+      const isGone = error instanceof TrawlError && error.code === "gone";
+      this.#environment.metrics.resumableStreamStarts.inc({ outcome: isGone ? "gone" : "refused" });
+      throw error;
+    }
+  }
+
+  async #find(id: string, request: SearchRequest): Promise<FoundStream> {
     const { name, offset } = this.#eventIds.parse(id, request.viewer.userId);
     return this.#alone(name, async () => {
       await this.#removeOld();
@@ -169,6 +191,7 @@ export class ResumableStreams {
       const { run, snapshot } = await stream.continue(this.#streamBytesMax);
       this.#search(stream, { ...begun, viewer: request.viewer, client: request.client }, run, snapshot);
     });
+    this.#environment.metrics.resumableStreamStarts.inc({ outcome: "resumed" });
     this.#read(stream, offset, sink, request.viewer);
   }
 

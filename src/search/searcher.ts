@@ -146,6 +146,16 @@ export class Searcher {
     return this.#permits.waitingCount;
   }
 
+  /** Entries of the maps of all searches. */
+  get mapSizes(): Readonly<Record<"traces" | "receipts" | "plans" | "budgets", number>> {
+    return {
+      traces: this.#traces.size,
+      receipts: this.#receipts.size,
+      plans: this.#plans.size,
+      budgets: this.#environment.budgets.size,
+    };
+  }
+
   trace(id: string, viewer: Viewer): string | undefined {
     return this.#traces.get(id, viewer, this.#environment.catalog.seesAll(viewer));
   }

@@ -270,6 +270,7 @@ function webhookHandler(): Handler {
     webhookSecrets: new Map([["id", "secret"]]),
     requestByAddress: (names) => names.map((name) => name.toLowerCase()),
     recordRefusal: () => undefined,
+    count: () => undefined,
   });
   if (handler === undefined) throw new RangeError("the route was not added");
   return handler;

@@ -61,7 +61,7 @@ export function hollowServices(search: Partial<SearchHandler>, ready: boolean): 
     },
     refresh: (name) => name === "known/name",
     externalUrl: () => "http://trawl.example",
-    webhooks: { webhookSecrets: new Map(), requestByAddress: () => [], recordRefusal: () => undefined },
+    webhooks: { webhookSecrets: new Map(), requestByAddress: () => [], recordRefusal: () => undefined, count: () => undefined },
     web: undefined,
     metrics: createMetrics(),
     log: silentLog(),

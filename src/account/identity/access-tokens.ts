@@ -247,6 +247,10 @@ export class AccessTokens {
     );
   }
 
+  get count(): number {
+    return this.#table.count;
+  }
+
   /**
    * Returns the token with this text and its user, or undefined when the token is unknown, deleted, expired or
    * malformed.

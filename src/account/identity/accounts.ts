@@ -117,6 +117,16 @@ export class Accounts {
     return this.#tables.load();
   }
 
+  /** Entries of the maps of requests and credentials. */
+  get mapSizes(): Readonly<Record<"users" | "sessions" | "access_tokens" | "leases", number>> {
+    return {
+      users: this.#users.count,
+      sessions: this.sessions.count,
+      access_tokens: this.accessTokens.count,
+      leases: this.leases.count,
+    };
+  }
+
   get userCount(): number {
     return this.#users.count;
   }

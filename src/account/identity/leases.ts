@@ -35,6 +35,10 @@ export class Leases {
     this.#expiryCheck = callEvery(expiryCheckMs, () => this.#endExpired(new Date().getTime()));
   }
 
+  get count(): number {
+    return this.#open.size;
+  }
+
   /** `onEnd` is called once, with a sentence, unless the returned function was called before. */
   open(terms: LeaseTerms, onEnd: (reason: string) => void): () => void {
     const lease: Lease = { ...terms, onEnd };

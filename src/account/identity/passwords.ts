@@ -3,7 +3,7 @@ import { TrawlError } from "../../base/errors.js";
 import type { AccessTokens } from "./access-tokens.js";
 import type { User, UserFinder } from "./user.js";
 import { monotonicMs } from "../../base/deadline.js";
-import { type Actor, auditEntry, type AuditLog } from "../records/audit-log.js";
+import { type Actor, auditEntry, type AuditLog, type SignInRefusal } from "../records/audit-log.js";
 import { networkPrefix, limitOfGuesses, RateLimiter } from "../records/rate-limiter.js";
 import type { TransactionQueue } from "../records/transaction-queue.js";
 import type { RecordTable, RecordTables, RecordWrite } from "../records/record-table.js";
@@ -119,7 +119,7 @@ export class Passwords {
     const before = this.#table.get(user.id)?.hash;
     const client = `${networkPrefix(actor.from)} user/${user.id}`;
     const waitMs = this.#guesses.begin(client, monotonicMs());
-    const refuse = (reason: string): void => this.#audit.recordSignInRefusal(actor.from, { user: user.name, reason });
+    const refuse = (reason: SignInRefusal): void => this.#audit.recordSignInRefusal(actor.from, { user: user.name, reason });
     if (waitMs > 0) {
       refuse("too many attempts to change the password");
       const seconds = Math.ceil(waitMs / 1000);

@@ -73,6 +73,10 @@ export class Sessions {
     return text;
   }
 
+  get count(): number {
+    return this.#table.count;
+  }
+
   /** The user who is signed in with this text; undefined if nobody is. */
   find(text: string, nowMs: number): User | undefined {
     return this.lookUp(text, nowMs)?.user;

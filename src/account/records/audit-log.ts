@@ -81,6 +81,16 @@ export function auditEntry(event: AuditEvent, actor: Actor, what: AuditEntry["wh
   return { event, actor, what };
 }
 
+/** Why a sign-in, a sign-up or a change of a password is refused. */
+export type SignInRefusal =
+  | "no such user"
+  | "wrong password"
+  | "wrong old password"
+  | "too many attempts"
+  | "too many attempts to change the password"
+  | "too many questions for names"
+  | "too many sign-ups";
+
 /** The destination of lines; each is durable when its promise resolves. */
 export interface AuditFile {
   append(line: string): Promise<void>;
@@ -97,6 +107,8 @@ export class AuditLog {
   readonly #file: AuditFile;
   readonly #log: Log;
   readonly #refusals: RefusalLines;
+  /** Called for each refusal, also for those without a line of their own. */
+  onRefusal: (refused: "credential" | SignInRefusal) => void = () => undefined;
 
   constructor(file: AuditFile, log: Log) {
     this.#file = file;
@@ -142,11 +154,13 @@ export class AuditLog {
 
   /** Records a credential that was not accepted. */
   recordRefusal(from: string, reason: string): void {
+    this.onRefusal("credential");
     this.#refusals.note("credential-refused", { from, reason });
   }
 
   /** Records a failed sign-in; `user` is undefined if the name is unknown. */
-  recordSignInRefusal(from: string, what: { readonly user: string | undefined; readonly reason: string }): void {
+  recordSignInRefusal(from: string, what: { readonly user: string | undefined; readonly reason: SignInRefusal }): void {
+    this.onRefusal(what.reason);
     this.#refusals.note("sign-in-refused", { from, ...what });
   }
 

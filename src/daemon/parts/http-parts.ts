@@ -16,6 +16,7 @@ import { addRoutes } from "../../http/routes/routes.js";
 import { loadWebFiles, webFolder } from "../../http/routes/web-files.js";
 import { descriptorLimit, openAnswersMax } from "../../http/server/descriptor-share.js";
 import { HttpServer } from "../../http/server/uws.js";
+import { requestCounter } from "./request-counter.js";
 import { anonymous, operatorViewer, type Viewer } from "../../model/viewer.js";
 import type { ResolvedOptions } from "../config/options.js";
 import type { McpLoader } from "./mcp-parts.js";
@@ -41,9 +42,8 @@ export interface RouteSources {
 /** The server with all of its routes; it is not listening yet. */
 export function createHttpServer(options: ResolvedOptions, parts: DaemonParts, sources: RouteSources): HttpServer {
   const { log, registry } = parts;
-  const server = new HttpServer(log, (method, status) =>
-    registry.metrics.httpRequests.inc({ method, status: String(status) }),
-  );
+  const server = new HttpServer(log, requestCounter(registry.metrics));
+  registry.onText(() => registry.metrics.httpRequestsOpen.set(server.openResponses));
   server.setOpenMax(countOpenAnswers(options, log));
   server.setClientAddresses(new ClientAddresses(options.trustedProxies));
   addRoutes(server, {
@@ -133,7 +133,7 @@ function contentRoutes(
 }
 
 function webhooks(
-  { catalog, sync, audit }: DaemonParts,
+  { catalog, sync, audit, registry }: DaemonParts,
   webhookSecrets: ReadonlyMap<string, string>,
 ): Routes["webhooks"] {
   const addresses = new RepositoryAddresses(() => catalog.repositoryTable(operatorViewer));
@@ -145,6 +145,7 @@ function webhooks(
       return repositories.map(({ name }) => name);
     },
     recordRefusal: (from, reason) => audit.recordRefusal(from, reason),
+    count: (outcome) => registry.metrics.webhookDeliveries.inc({ outcome }),
   };
 }
 

@@ -6,7 +6,7 @@ import { AuditLog } from "../../account/records/audit-log.js";
 import { sleep } from "../../base/deadline.js";
 import { shareLimits } from "../../base/fair-semaphore.js";
 import type { Log } from "../../base/log.js";
-import { createMetrics, type MetricRegistry } from "../../base/metrics.js";
+import { createMetrics, type MetricRegistry, type Metrics } from "../../base/metrics.js";
 import { Catalog } from "../../catalog/catalog.js";
 import { maySee } from "../../catalog/visible-tables.js";
 import { IngestPool } from "../../pool/ingest-pool.js";
@@ -60,6 +60,7 @@ export interface DaemonParts {
   readonly tokenLifetimes: TokenLifetimes;
   readonly watch: StoreWatch;
   readonly searcher: Searcher;
+  readonly revisionCache: RevisionCache;
   readonly warmer: ShardWarmer;
   readonly backups: Backups;
   readonly jobs: SearchJobs;
@@ -127,10 +128,11 @@ export function createParts(options: ResolvedOptions, files: CatalogSnapshots, l
     tokenLifetimes,
     watch,
     searcher,
+    revisionCache: cache,
     warmer,
     backups,
     jobs: createJobs(options, searcher, parts),
-    resumable: createResumable(options, searcher, catalog, log),
+    resumable: createResumable(options, searcher, catalog, log, metrics),
     notifications: createNotifications(options, searcher, parts),
     noSearch: () => waitWhile(isSearching),
   };
@@ -234,10 +236,12 @@ function createSearcher(options: ResolvedOptions, parts: SearchParts): Searcher 
   return searcher;
 }
 
+type JobParts = Pick<DaemonParts, "stores" | "accounts" | "catalog" | "threads" | "log" | "registry">;
+
 function createJobs(
   { data, jobs, kernel }: ResolvedOptions,
   searcher: Searcher,
-  { stores, accounts, catalog, threads, log }: Pick<DaemonParts, "stores" | "accounts" | "catalog" | "threads" | "log">,
+  { stores, accounts, catalog, threads, log, registry: { metrics } }: JobParts,
 ): SearchJobs {
   return new SearchJobs({
     folder: jobsFolder(data),
@@ -252,6 +256,7 @@ function createJobs(
     },
     kernel: loadKernel(kernel),
     log,
+    metrics,
     limits: {
       concurrent: jobs.concurrent,
       countMax: jobs.countMax,
@@ -270,6 +275,7 @@ function createResumable(
   searcher: Searcher,
   catalog: Catalog,
   log: Log,
+  metrics: Metrics,
 ): ResumableStreams {
   return new ResumableStreams({
     folder: resumeFolder(data),
@@ -277,6 +283,7 @@ function createResumable(
     searcher,
     tableOf: (viewer) => catalog.repositoryTable(viewer),
     log,
+    metrics,
     limits: { countMax: resume.countMax, bytesMax: resume.bytes, retentionDays: resume.retentionDays },
   });
 }
@@ -314,13 +321,14 @@ interface UsedParts {
   readonly accounts: Accounts;
   readonly catalog: Catalog;
   readonly log: Log;
+  readonly registry: MetricRegistry;
 }
 
 /** Also connects them to the changes of the catalog. */
 function createNotifications(
   { notifications }: ResolvedOptions,
   searcher: Searcher,
-  { stores, accounts, catalog, log }: UsedParts,
+  { stores, accounts, catalog, log, registry: { metrics } }: UsedParts,
 ): Notifications {
   const created = new Notifications({
     store: stores.records,
@@ -331,6 +339,7 @@ function createNotifications(
     searchKey: (id) => globalId("SavedSearch", id),
     userAgent: `trawl/${programVersion()}`,
     log,
+    metrics,
     limits: {
       countMax: notifications.countMax,
       intervalMs: notifications.intervalSeconds * 1000,

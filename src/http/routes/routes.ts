@@ -113,7 +113,7 @@ export function addRoutes(server: HttpServer, services: Services): void {
   addWebhookRoute(server, services.webhooks);
   addWebFileRoute(server, services.web);
   const raw = rawHandler(services.content, services.sharePercent);
-  server.otherwise(pageHandler(services.authenticator, services.content, raw, services.web));
+  server.otherwise(pageHandler(services.authenticator, services.content, raw, services.web), "pages");
 }
 
 /** The services that the routes use. */

@@ -32,6 +32,9 @@ const pushEvents: ReadonlySet<string> = new Set([
   "repository_update",
 ]);
 
+/** What became of a delivery; `unneeded` has nothing to be fetched. */
+export type DeliveryOutcome = "accepted" | "unneeded" | "refused" | "limited" | "invalid";
+
 export interface WebhookServices {
   /** By the id in the URL. */
   readonly webhookSecrets: ReadonlyMap<string, string>;
@@ -39,6 +42,7 @@ export interface WebhookServices {
   readonly requestByAddress: (addresses: readonly string[]) => readonly string[];
   /** Records a refused delivery. */
   readonly recordRefusal: (from: string, reason: string) => void;
+  readonly count: (outcome: DeliveryOutcome) => void;
 }
 
 /**
@@ -52,15 +56,20 @@ export function addWebhookRoute(server: HttpServer, services: WebhookServices): 
   server.routeWithBody("POST", "/.api/webhooks/ID", deliveryBytesMax, webhookHandler(services));
 }
 
-function webhookHandler({ webhookSecrets, requestByAddress, recordRefusal }: WebhookServices): Handler {
+function webhookHandler({ webhookSecrets, requestByAddress, recordRefusal, count }: WebhookServices): Handler {
   const deliveries = new RateLimiter(deliveryLimit);
   const refusals = new RateLimiter(refusalLimit);
   // An unknown hook is checked like an existing one, so its response takes as long.
   const nobodysSecret = randomBytes(32).toString("hex");
+  const tooMany = (response: HttpResponse): void => {
+    count("limited");
+    response.reply(429, { ...plainText, "Retry-After": "60" }, "Too many deliveries within one minute.\n");
+  };
   return (request, response) => {
     const id = request.params["ID"] ?? "";
     if (refusals.begin(request.remoteAddress, monotonicMs()) > 0) return tooMany(response);
     if (!isGenuine(request, webhookSecrets.get(id) ?? nobodysSecret)) {
+      count("refused");
       recordRefusal(request.remoteAddress, `no webhook ${JSON.stringify(id.slice(0, 64))}, or a wrong secret`);
       return response.reply(401, plainText, "There is no such webhook, or the secret is wrong.\n");
     }
@@ -68,16 +77,14 @@ function webhookHandler({ webhookSecrets, requestByAddress, recordRefusal }: Web
     if (deliveries.begin(id, monotonicMs()) > 0) return tooMany(response);
     try {
       const queued = deliver(request, requestByAddress);
+      count(queued.length > 0 ? "accepted" : "unneeded");
       return response.reply(202, { ...plainText, "Content-Type": "application/json" }, JSON.stringify({ queued }));
     } catch (error) {
       if (!(error instanceof TrawlError)) throw error;
+      count("invalid");
       return response.reply(error.httpStatus, plainText, `${error.message}\n`);
     }
   };
-}
-
-function tooMany(response: HttpResponse): void {
-  response.reply(429, { ...plainText, "Retry-After": "60" }, "Too many deliveries within one minute.\n");
 }
 
 /** Both sides are hashed to the same length first, so the comparison reveals nothing about the secret. */

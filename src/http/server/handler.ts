@@ -16,10 +16,19 @@ export interface BodyReceiver {
   readonly handler: Handler;
 }
 
-/**
- * Called once per request, when its response has ended: `status` is 499 if the client disconnected before a response.
- */
-export type RequestObserver = (method: string, status: number) => void;
+/** A request whose response has ended. */
+export interface EndedRequest {
+  readonly method: string;
+  /** 499 if the client disconnected before a response. */
+  readonly status: number;
+  /** The pattern of the route, or "none". */
+  readonly route: string;
+  /** From its head to the end of the response. */
+  readonly durationMs: number;
+}
+
+/** Called once per request, when its response has ended. */
+export type RequestObserver = (request: EndedRequest) => void;
 
 /** A status and a sentence if the request is refused; otherwise undefined. */
 export type RequestCheck = (request: RequestHead) => { readonly status: number; readonly message: string } | undefined;

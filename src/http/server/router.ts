@@ -27,7 +27,7 @@ export class Router<Route> {
     for (const entry of this.#entries) {
       const params = match(entry, path);
       if (params === undefined) continue;
-      if (entry.method === method) return { kind: "route", route: entry.route, params };
+      if (entry.method === method) return { kind: "route", route: entry.route, pattern: entry.path, params };
       methods.push(entry.method);
     }
     return methods.length === 0 ? { kind: "none" } : { kind: "other-method", methods: [...new Set(methods)] };
@@ -35,7 +35,12 @@ export class Router<Route> {
 }
 
 export type Found<Route> =
-  | { readonly kind: "route"; readonly route: Route; readonly params: Readonly<Record<string, string>> }
+  | {
+      readonly kind: "route";
+      readonly route: Route;
+      readonly pattern: string;
+      readonly params: Readonly<Record<string, string>>;
+    }
   | { readonly kind: "other-method"; readonly methods: readonly string[] }
   | { readonly kind: "none" };
 

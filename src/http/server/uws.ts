@@ -37,6 +37,7 @@ export class HttpServer {
   readonly #listener: Listener;
   readonly #responses = new Set<HttpResponse>();
   #fallback: Handler = answerNoRoute;
+  #fallbackName = noRoute;
   #headersOf: (request: RequestHead) => Headers = () => ({});
   #check: RequestCheck = () => undefined;
   #budget = new ByteBudget(Infinity, Infinity);
@@ -113,9 +114,13 @@ export class HttpServer {
     this.#router.add(method, pattern, { kind: "body", admission, bodyBytesMax });
   }
 
-  /** Sets the handler of requests that match no route, whatever their method; without it they get 404. */
-  otherwise(handler: Handler): void {
+  /**
+   * Sets the handler of requests that match no route, whatever their method; without it they get 404. They are observed
+   * under this name.
+   */
+  otherwise(handler: Handler, name = noRoute): void {
     this.#fallback = handler;
+    this.#fallbackName = name;
   }
 
   /**
@@ -158,12 +163,14 @@ export class HttpServer {
   /** Runs in a callback of uWebSockets.js: nothing may be thrown from here. */
   #accept(res: NativeResponse, req: NativeRequest): void {
     const method = req.getCaseSensitiveMethod();
+    const startMs = monotonicMs();
+    const served: Served = { route: noRoute };
     const response = new HttpResponse(
       res,
       method === "HEAD",
       (status) => {
         this.#responses.delete(response);
-        this.#observe(method, status);
+        this.#observe({ method, status, route: served.route, durationMs: monotonicMs() - startMs });
       },
       () => this.#stopped,
     );
@@ -178,7 +185,7 @@ export class HttpServer {
       const refusal = this.#check(request);
       if (refusal !== undefined) return response.reply(refusal.status, plainText, `${refusal.message}\n`);
       response.setHeaders(this.#headersOf(request));
-      this.#dispatch(res, request, response);
+      this.#dispatch(res, request, response, served);
     } catch (error) {
       this.#fail(response, error);
     }
@@ -201,7 +208,7 @@ export class HttpServer {
     this.#refusalLoggedMs = monotonicMs();
   }
 
-  #dispatch(res: NativeResponse, request: RequestHead, response: HttpResponse): void {
+  #dispatch(res: NativeResponse, request: RequestHead, response: HttpResponse, served: Served): void {
     // The preflight that a browser sends before a request from a page of another origin: the headers are the response.
     if (request.method === "OPTIONS" && request.path.startsWith("/.api/")) return response.reply(200, {}, "");
     if (request.method === "OPTIONS" && request.path === serverPath)
@@ -209,11 +216,13 @@ export class HttpServer {
     const found = this.#router.find(request.method === "HEAD" ? "GET" : request.method, request.path);
     switch (found.kind) {
       case "none":
+        served.route = this.#fallbackName;
         return this.#run(this.#fallback, withBody(request, {}, noBytes), response);
       case "other-method":
         return response.reply(405, { ...plainText, Allow: allowed(found.methods) }, "method not allowed\n");
       case "route": {
         const { route, params } = found;
+        served.route = found.pattern;
         if (route.kind === "plain") return this.#run(route.handler, withBody(request, params, noBytes), response);
         return this.#receive(res, withBody(request, params, noBytes), route, response);
       }
@@ -253,6 +262,11 @@ export class HttpServer {
   }
 }
 
+/** How a request is observed. */
+interface Served {
+  route: string;
+}
+
 type Route = { readonly kind: "plain"; readonly handler: Handler } | BodyRoute;
 
 interface BodyRoute {
@@ -274,6 +288,7 @@ const refusalLogMs = 60_000;
 /** A request follows its connection within this time, unless a client only keeps a connection ready. */
 const lastRequestMs = 100;
 const noBytes = new Uint8Array(0);
+const noRoute = "none";
 
 /**
  * Bytes that arrived with such a request may be taken for another one. Because the response is still open, uWebSockets.js

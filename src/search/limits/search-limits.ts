@@ -235,6 +235,11 @@ export class CostBudgets {
     this.#nowMs = nowMs;
   }
 
+  /** The clients whose costs are known. */
+  get size(): number {
+    return this.#parts.size;
+  }
+
   /** Whether anything is limited. */
   get isOn(): boolean {
     return this.#limits.scannedBytes + this.#limits.workerMs > 0;

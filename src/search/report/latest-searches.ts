@@ -23,6 +23,10 @@ export class TraceStore {
     () => 1,
   );
 
+  get size(): number {
+    return this.#traces.size;
+  }
+
   newId(): string {
     return randomUUID();
   }
@@ -106,6 +110,10 @@ export class ReceiptStore {
 
   constructor(tableOf: (viewer: Viewer) => RepositoryTable) {
     this.#tableOf = tableOf;
+  }
+
+  get size(): number {
+    return this.#receipts.size;
   }
 
   add(id: string, receipt: SearchReceipt, { userId }: Viewer): void {

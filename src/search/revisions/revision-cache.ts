@@ -70,6 +70,11 @@ export class RevisionCache {
     this.#batches = new BoundedMap(byteCount * batchBytesShare, ({ bytes }) => bytes);
   }
 
+  /** Blocks in the arena, and batches. */
+  get sizes(): { readonly blocks: number; readonly batches: number } {
+    return { blocks: this.#blocks.length, batches: this.#batches.size };
+  }
+
   /** Shards with documents of the repository that are ready to be read. */
   cachedShards(repositoryId: number): CachedShard[] {
     return [...this.#shards.values()]

@@ -3,8 +3,9 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import t from "tap";
+import t, { type Test } from "tap";
 import { createMetrics, metricTable } from "../../../src/base/metrics.js";
+import { requestCounter } from "../../../src/daemon/parts/request-counter.js";
 import { testDaemon, type DaemonProcess } from "../../support/daemon.js";
 import { fixture } from "../../support/git-mirror.js";
 import { until } from "../../support/waiting.js";
@@ -76,6 +77,29 @@ async function labelled(daemon: DaemonProcess, row: string): Promise<number> {
   );
 }
 
+t.test("requests are counted under labels that no client chooses", async (t) => {
+  const { metrics, text } = createMetrics();
+  const count = requestCounter(metrics);
+  for (const [method, status] of [
+    ["GET", 200],
+    ["GET", 204],
+    ["POST", 499],
+    ["BREW", 405],
+    ["get", 500],
+  ] as const)
+    count({ method, status, route: "/a/NAME", durationMs: 3 });
+  const lines = (await text()).split("\n");
+  const counts = lines.filter((line) => line.startsWith("trawl_http_requests_total{"));
+  t.same(counts, [
+    'trawl_http_requests_total{route="/a/NAME",method="GET",status="2xx"} 2',
+    'trawl_http_requests_total{route="/a/NAME",method="POST",status="gone"} 1',
+    'trawl_http_requests_total{route="/a/NAME",method="other",status="4xx"} 1',
+    'trawl_http_requests_total{route="/a/NAME",method="other",status="5xx"} 1',
+  ]);
+  t.ok(lines.includes('trawl_http_request_seconds_bucket{le="0.004",route="/a/NAME"} 5'));
+  t.ok(lines.includes('trawl_http_request_seconds_bucket{le="0.002",route="/a/NAME"} 0'));
+});
+
 t.test("the metrics of a daemon", async (t) => {
   const source = fixture(t);
   source.commit({ branch: "main", files: { "a.txt": "needle\n" } });
@@ -106,6 +130,8 @@ t.test("the metrics of a daemon", async (t) => {
   for (const lane of ["interactive", "exhaustive"])
     t.equal(await labelled(daemon, `trawl_search_seconds_count{lane="${lane}"}`), 1, lane);
 
+  await requestsOfAllKinds(t, daemon);
+
   rmSync(source.path, { recursive: true });
   writeFileSync(source.path, "");
   await t.rejects(daemon.sync("host/a"));
@@ -115,3 +141,29 @@ t.test("the metrics of a daemon", async (t) => {
   t.equal(await labelled(daemon, "trawl_sync_oldest_success_timestamp_seconds"), 0, "one has never been fetched");
   await until("nothing waits", async () => (await labelled(daemon, 'trawl_queue_length{queue="sync"}')) === 0);
 });
+
+/** The metrics of requests, and of those who send them, of a daemon that was searched twice. */
+async function requestsOfAllKinds(t: Test, daemon: DaemonProcess): Promise<void> {
+  const ofSearches = 'trawl_http_requests_total{route="/.api/search/stream",method="GET",status="2xx"}';
+  await until("both streams have ended", async () => (await labelled(daemon, ofSearches)) === 2);
+  t.equal(await labelled(daemon, 'trawl_http_request_seconds_count{route="/.api/search/stream"}'), 2);
+  t.equal(await labelled(daemon, "trawl_http_requests_open"), 1, "the one that asks");
+  t.equal(await labelled(daemon, 'trawl_map_entries{map="traces"}'), 2);
+  t.equal(await labelled(daemon, 'trawl_map_entries{map="users"}'), 1);
+
+  await fetch(`${daemon.url}/.api/search/stream?q=a`, { headers: { Authorization: "token wrong" } });
+  t.equal(await labelled(daemon, "trawl_credentials_refused_total"), 1);
+  const signIn = { method: "POST", body: new URLSearchParams({ email: "nobody", password: "wrong" }) };
+  await fetch(`${daemon.url}/-/sign-in`, signIn);
+  t.equal(await labelled(daemon, 'trawl_sign_in_failures_total{reason="no_such_user"}'), 1);
+  await fetch(`${daemon.url}/.api/webhooks/none`, { method: "POST", body: "{}" });
+  t.equal(await labelled(daemon, 'trawl_webhook_deliveries_total{outcome="refused"}'), 1);
+
+  await (await fetch(`${daemon.url}/.api/search/stream?q=needle&resume=1`)).text();
+  t.equal(await labelled(daemon, 'trawl_resumable_stream_starts_total{outcome="started"}'), 1);
+  t.ok((await labelled(daemon, "trawl_resumable_stream_bytes")) > 0);
+  await fetch(`${daemon.url}/.api/search/stream?q=needle`, { headers: { "Last-Event-ID": "none" } });
+  t.equal(await labelled(daemon, 'trawl_resumable_stream_starts_total{outcome="refused"}'), 1);
+  for (const row of ['trawl_jobs{state="queued"}', "trawl_notifications_waiting", 'trawl_connections{state="good"}'])
+    t.equal(await labelled(daemon, row), 0, row);
+}

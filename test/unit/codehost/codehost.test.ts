@@ -7,6 +7,7 @@ import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
+import { createMetrics } from "../../../src/base/metrics.js";
 import { proxyFor } from "../../../src/base/proxies.js";
 import { findRateLimit } from "../../../src/base/rate-limit.js";
 import { apiKinds } from "../../../src/codehost/api-kinds.js";
@@ -496,6 +497,7 @@ function testConnections(
     folder,
     dataFolder: join(folder, "data"),
     log: { warn: () => undefined } as never,
+    metrics: createMetrics().metrics,
     check: async (repository) => {
       checkRepository(repository);
       await rules.require(parseRemoteUrl(repository.url), repository.source);

@@ -5,6 +5,7 @@ import { silentLog } from "../../../src/base/log.js";
 import { sleep } from "../../../src/base/deadline.js";
 import { descriptorLimit, limitIn, openAnswersMax } from "../../../src/http/server/descriptor-share.js";
 import { plainText } from "../../../src/http/server/headers.js";
+import type { RequestObserver } from "../../../src/http/server/handler.js";
 import type { HttpRequest } from "../../../src/http/server/request.js";
 import type { HttpResponse } from "../../../src/http/server/response.js";
 import { HttpServer } from "../../../src/http/server/uws.js";
@@ -12,7 +13,7 @@ import { until, waitMsMax } from "../../support/waiting.js";
 
 const noTuning = () => {};
 
-function startServer(observe: (method: string, status: number) => void, add: (server: HttpServer) => void) {
+function startServer(observe: RequestObserver, add: (server: HttpServer) => void) {
   const server = new HttpServer(silentLog(), observe);
   add(server);
   const port = server.listen("127.0.0.1", 0, noTuning);
@@ -63,7 +64,8 @@ t.test("descriptors are reserved for other work of the daemon", async (t) => {
 t.test("responses", async (t) => {
   const observed: string[] = [];
   const { server, url } = startServer(
-    (method, status) => observed.push(`${method} ${status}`),
+    ({ method, status, route, durationMs }) =>
+      observed.push(`${method} ${status} ${route}${durationMs >= 0 ? "" : " before it began"}`),
     (server) => {
       server.route("GET", "/text", (request, response) => response.reply(200, plainText, `q=${request.query}`));
       server.route("GET", "/late", async (request, response) => {
@@ -127,7 +129,16 @@ t.test("responses", async (t) => {
   const refused = await fetch(`${url}/text`, { method: "DELETE" });
   t.equal(refused.headers.get("allow"), "GET, HEAD");
   await refused.text();
-  t.ok(observed.includes("GET 200") && observed.includes("GET 500") && observed.includes("POST 413"));
+  for (const one of [
+    "GET 200 /text",
+    "HEAD 200 /text",
+    "GET 200 /repos/NAME/raw/PATH",
+    "GET 500 /throws",
+    "GET 404 none",
+    "POST 405 none",
+    "POST 413 /echo",
+  ])
+    t.ok(observed.includes(one), one);
 });
 
 t.test("listening", async (t) => {
@@ -162,7 +173,7 @@ t.test("a client that disconnects", async (t) => {
   const events: string[] = [];
   let begun = false;
   const { server, port } = startServer(
-    (method, status) => events.push(`${method} ${status}`),
+    ({ method, status }) => events.push(`${method} ${status}`),
     (server) => {
       server.route("GET", "/slow", async (_request, response) => {
         begun = true;

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
+import { createMetrics } from "../../../src/base/metrics.js";
 import { silentLog } from "../../../src/base/log.js";
 import { resultAtOnce } from "../../../src/base/yielding.js";
 import type { JobEnvironment, JobLimits } from "../../../src/jobs/job-environment.js";
@@ -53,6 +54,7 @@ function site(t: Test) {
       viewerOf: viewer,
       kernel: portableKernel,
       log,
+      metrics: createMetrics().metrics,
       limits: { ...limits, ...changed },
     });
     resultAtOnce(jobs.load());

@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, statSync, utimesSync, writeFile
 import { tmpdir, uptime } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
+import { createMetrics } from "../../../src/base/metrics.js";
 import { silentLog } from "../../../src/base/log.js";
 import { ResumableStreams } from "../../../src/resume/resumable-streams.js";
 import { removeFolder } from "../../support/remove-folder.js";
@@ -37,6 +38,7 @@ function site(t: Test) {
           throw new Error("not used");
         },
         log: silentLog(),
+        metrics: createMetrics().metrics,
         limits,
       });
       await streams.load();
