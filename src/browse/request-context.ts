@@ -13,6 +13,7 @@ import { clientKey } from "../model/client.js";
 import type { ConfigurationProblem } from "../model/configuration-problem.js";
 import type { MetadataChange } from "../model/metadata-change.js";
 import type { HistoryStatus } from "../model/history-record.js";
+import { type RequestOrigin, toOrigin } from "../model/request-origin.js";
 import type { Repository, RepositoryAttributes } from "../model/repository.js";
 import type { Viewer } from "../model/viewer.js";
 import type { Notifications } from "../notify/notifications.js";
@@ -92,8 +93,7 @@ export interface RequestServices {
 export class RequestContext {
   readonly services: RequestServices;
   readonly viewer: Viewer;
-  /** Address of the client. */
-  readonly #from: string;
+  readonly origin: RequestOrigin;
   readonly #deadlineMs: number;
   readonly #onCancel = new Set<() => void>();
   /** Created when first needed: many requests read no mirror, and shared memory is expensive to allocate. */
@@ -112,10 +112,10 @@ export class RequestContext {
   /** Maximum number of fields that the document requests per list item. */
   fieldsOfItem = 1;
 
-  constructor(services: RequestServices, viewer: Viewer, from: string, timeoutMs: number) {
+  constructor(services: RequestServices, viewer: Viewer, origin: RequestOrigin, timeoutMs: number) {
     this.services = services;
     this.viewer = viewer;
-    this.#from = from;
+    this.origin = toOrigin(origin);
     this.#deadlineMs = monotonicMs() + timeoutMs;
   }
 
@@ -154,7 +154,7 @@ export class RequestContext {
 
   /** The client whose share of the machine the request uses. */
   get client(): string {
-    return clientKey(this.viewer, this.#from);
+    return clientKey(this.viewer, this.origin.remoteAddress);
   }
 
   get git(): GitReads {
@@ -233,7 +233,7 @@ export class RequestContext {
     return {
       who: name,
       sudoBy,
-      from: this.#from,
+      from: this.origin.remoteAddress,
       ...(credential === undefined ? {} : { via: credential.kind === "token" ? `token ${credential.id}` : "session" }),
     };
   }

@@ -1,4 +1,5 @@
 import type { BaseRevisions } from "./match-change.js";
+import type { RequestOrigin } from "./request-origin.js";
 import type { Viewer } from "./viewer.js";
 
 /** A client's request, with its parameters parsed but its query not yet parsed. */
@@ -47,6 +48,8 @@ export interface SearchRequest {
   readonly viewer: Viewer;
   /** The client whose share of the machine the search uses; see `clientKey`. */
   readonly client: string;
+  /** Undefined for a search of the daemon itself. */
+  readonly origin?: RequestOrigin;
 }
 
 /**

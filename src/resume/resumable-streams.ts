@@ -9,6 +9,7 @@ import type { Log } from "../base/log.js";
 import type { Metrics } from "../base/metrics.js";
 import { resultWhileYielding } from "../base/yielding.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
+import { originFields } from "../model/request-origin.js";
 import type { SearchRequest } from "../model/search-request.js";
 import type { Viewer } from "../model/viewer.js";
 import type { Searcher } from "../search/searcher.js";
@@ -142,7 +143,7 @@ export class ResumableStreams {
       throw error;
     }
     metrics.resumableStreamStarts.inc({ outcome: "started" });
-    this.#read(stream, stream.writtenBytes, sink, request.viewer);
+    this.#read(stream, stream.writtenBytes, sink, request);
   }
 
   /** How many streams there are, how many of them are being written or read, and the bytes of all. */
@@ -189,10 +190,10 @@ export class ResumableStreams {
       if (this.#isStopping || stream.state !== "interrupted") return;
       const { request: begun } = await stream.begin();
       const { run, snapshot } = await stream.continue(this.#streamBytesMax);
-      this.#search(stream, { ...begun, viewer: request.viewer, client: request.client }, run, snapshot);
+      this.#search(stream, { ...begun, viewer: request.viewer, client: request.client, origin: request.origin }, run, snapshot);
     });
     this.#environment.metrics.resumableStreamStarts.inc({ outcome: "resumed" });
-    this.#read(stream, offset, sink, request.viewer);
+    this.#read(stream, offset, sink, request);
   }
 
   get #eventIds(): EventIds {
@@ -211,12 +212,13 @@ export class ResumableStreams {
     this.#environment.searcher.run(request, run, undefined, snapshot);
   }
 
-  #read(stream: ResumableStream, offset: number, sink: NumberedSink, { userId }: Viewer): void {
+  #read(stream: ResumableStream, offset: number, sink: NumberedSink, { viewer, origin }: SearchRequest): void {
     stream.usedMs = monotonicMs();
-    new StreamReader(stream, offset, sink, this.#eventIds, userId)
+    new StreamReader(stream, offset, sink, this.#eventIds, viewer.userId)
       .run()
       .catch((error: unknown) => {
-        this.#environment.log.warn({ error: errorMessage(error) }, "a resumable stream could not be read");
+        const fields = { ...originFields(origin), error: errorMessage(error) };
+        this.#environment.log.warn(fields, "a resumable stream could not be read");
         sink.fail(`the events of this stream could not be read: ${errorMessage(error)}`);
       })
       .finally(() => {
@@ -297,7 +299,7 @@ async function setTime(path: string, usedMs: number): Promise<void> {
 }
 
 /** Without the sender. */
-function stored({ viewer: _, client: __, scope: ___, ...request }: SearchRequest): StoredRequest {
+function stored({ viewer: _, client: __, scope: ___, origin: ____, ...request }: SearchRequest): StoredRequest {
   return request;
 }
 

@@ -3,6 +3,7 @@ import { callAfter, type PendingCall } from "../base/deadline.js";
 import { errorMessage } from "../base/errors.js";
 import { resultWhileYielding } from "../base/yielding.js";
 import type { CatalogView } from "../catalog/live-shards.js";
+import { originFields } from "../model/request-origin.js";
 import type { SearchListener } from "../model/search-listener.js";
 import type { SearchRequest } from "../model/search-request.js";
 import type { ExplainedCost } from "../model/stream-events.js";
@@ -25,6 +26,7 @@ import { findNear } from "./report/near-results.js";
 import { visibleMs } from "./report/omissions.js";
 import { type SearchEnd, SearchRecord, SearchReport } from "./report/search-report.js";
 import { SearchReceipt } from "./report/search-receipt.js";
+import type { SlowSearchLimits } from "./report/slow-searches.js";
 import type { Resolution } from "./repositories/repository-resolver.js";
 import { EventStream, ResultCounts, SearchResults } from "./results/search-results.js";
 import { creditBytes, creditWaitMs, recordShardFailure, type ShardRepairs } from "./slices/search-slices.js";
@@ -147,7 +149,7 @@ export class RunningSearch implements SourceListener {
     this.#listener.onClosed(() => this.#cancel());
     this.#listener.onDrain(() => this.advanced());
     const work = this.#source.run().catch((error: unknown) => {
-      this.#environment.log.error({ error: errorMessage(error) }, "a search failed");
+      this.#environment.log.error(this.#loggedError(error), "a search failed");
       this.stop(errorMessage(error));
     });
     await Promise.race([work, this.#stop.grace(stopWaitMs)]);
@@ -223,10 +225,14 @@ export class RunningSearch implements SourceListener {
     try {
       this.#report.near = await findNear(query, plan, mayTry ? (text) => count(text, stopped) : undefined);
     } catch (error) {
-      this.#environment.log.error({ error: errorMessage(error) }, "queries near to one without results failed");
+      this.#environment.log.error(this.#loggedError(error), "queries near to one without results failed");
     } finally {
       timer?.cancel();
     }
+  }
+
+  #loggedError(error: unknown): Readonly<Record<string, unknown>> {
+    return { ...originFields(this.#request.origin), error: errorMessage(error) };
   }
 
   async #makeReceipt(): Promise<SearchReceipt | undefined> {
@@ -294,6 +300,7 @@ export class RunningSearch implements SourceListener {
       durationMs,
       firstMatchesMs: firstMatchesMs === undefined ? undefined : firstMatchesMs - this.#report.startedMs,
       stoppingMs: this.#stop.passedMs,
+      workerMs: this.#control.cost.workerMs,
       stats: this.#record.stats,
       shardFailures: this.#record.failures,
       notSearched: this.#report.notSearched(),
@@ -374,4 +381,6 @@ export interface SearchEnvironment extends SourceServices, LimitDefaults, ShardR
   readonly receiptUrl: string;
   /** What the searches of each client may cost. */
   readonly budgets: CostBudgets;
+  /** Which searches are logged. */
+  readonly slowSearches: SlowSearchLimits;
 }

@@ -27,6 +27,7 @@ import { explainQuery } from "./explain.js";
 import { chooseIds, resolveInSteps, restrictTo, takeInTime } from "./repositories/repository-resolver.js";
 import { type ChosenSearch, RunningSearch, type SearchEnvironment } from "./running-search.js";
 import type { SearchEnd } from "./report/search-report.js";
+import { SlowSearches } from "./report/slow-searches.js";
 import { searchLimits } from "./limits/search-limits.js";
 import { rehearseReading } from "./revisions/revision-batches.js";
 import { restoreInSteps, type SnapshotUse } from "./snapshot/search-snapshot.js";
@@ -55,6 +56,7 @@ export class Searcher {
   readonly #permits: FairSemaphore;
   readonly #metrics: Metrics;
   readonly #plans = new PlanCache();
+  readonly #slowSearches: SlowSearches;
   readonly #traces = new TraceStore();
   readonly #receipts: ReceiptStore;
   readonly #running = new Map<number, RunningSearch>();
@@ -69,6 +71,7 @@ export class Searcher {
   constructor(environment: Omit<SearchEnvironment, "traceUrl" | "receiptUrl">, limits: ShareLimits, metrics: Metrics) {
     this.#environment = environment;
     this.#receipts = new ReceiptStore((viewer) => environment.catalog.repositoryTable(viewer));
+    this.#slowSearches = new SlowSearches(environment.slowSearches, environment.log);
     this.#permits = new FairSemaphore(limits);
     this.#metrics = metrics;
   }
@@ -334,7 +337,7 @@ export class Searcher {
 
   /** An error thrown by a search before it runs must release its permit. */
   #fail(request: SearchRequest, sink: SearchListener, error: unknown, release: Release): void {
-    answerError(request.query, sink, error, this.#environment.log);
+    answerError(request, sink, error, this.#environment.log);
     this.#metrics.searches.inc({ outcome: "failed" });
     release();
   }
@@ -370,6 +373,7 @@ export class Searcher {
       this.#metrics.searchFirstMatchesSeconds.observe({ lane: end.lane }, end.firstMatchesMs / 1000);
     // Nobody asks for those of the daemon's own searches, which would displace others.
     if (request.scope !== undefined) return;
+    this.#slowSearches.record(request, end, `/.api/search/trace/${traceId}`);
     // The statistics of a search reveal information about repositories that its viewer may not see, because they share
     // shards with others.
     if (end.receipt !== undefined) this.#receipts.add(traceId, end.receipt, request.viewer);

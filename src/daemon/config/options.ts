@@ -650,6 +650,28 @@ export const optionTable = {
     description:
       "Format of the log: readable lines, or one JSON object per line. With auto, readable on a terminal and in the systemd journal, and JSON elsewhere.",
   },
+  "log.slowSearchMilliseconds": {
+    kind: "integer",
+    default: 10_000,
+    min: 0,
+    max: 86_400_000,
+    unit: "milliseconds",
+    description:
+      "A search that takes as long is logged, with its user, address, cost and the hash of its query; at most 60 in a minute. With 0 none is. Search jobs and notifications are not logged.",
+  },
+  "log.costlySearchMilliseconds": {
+    kind: "integer",
+    default: 30_000,
+    min: 0,
+    max: 86_400_000,
+    unit: "milliseconds",
+    description: "A search that takes as much time of the search workers is logged, too. With 0 none is.",
+  },
+  "log.queries": {
+    kind: "boolean",
+    default: false,
+    description: "Write the text of the query into the lines of slow and costly searches, in addition to its hash.",
+  },
 } as const satisfies Record<string, OptionRow>;
 
 /** The properties of an item of `repositories`, in the same form. */

@@ -5,6 +5,7 @@ import type { Connections } from "../../codehost/connections.js";
 import { type RequestServices, type RemoteRepository, RequestContext } from "../../browse/request-context.js";
 import { GraphqlExecutor } from "../../graphql/execution/executor.js";
 import { createSchema } from "../../graphql/execution/schema.js";
+import { noOrigin } from "../../model/request-origin.js";
 import { operatorViewer } from "../../model/viewer.js";
 import type { Controlled } from "./controlled.js";
 import type { ResolvedOptions } from "../config/options.js";
@@ -56,7 +57,7 @@ const commitWaitMs = 3_600_000;
 
 /** Waits for commits in the name of the operator. */
 export function commitWaiter(services: RequestServices): Controlled["waitForCommit"] {
-  return (commit) => waitForCommit(commit, new RequestContext(services, operatorViewer, "", commitWaitMs));
+  return (commit) => waitForCommit(commit, new RequestContext(services, operatorViewer, noOrigin, commitWaitMs));
 }
 
 /** Parses the schema, which takes 0.1 s. */

@@ -116,7 +116,7 @@ function contentRoutes(
     search: searcher,
     watches: new ChangeWatches({ search: searcher, watchers: catalog.watchers }),
     content: {
-      contextFor: (viewer, from) => new RequestContext(services, viewer, from, options.graphql.timeoutSeconds * 1000),
+      contextFor: (viewer, origin) => new RequestContext(services, viewer, origin, options.graphql.timeoutSeconds * 1000),
       mirrorsFolder: join(options.data, "mirrors"),
       stallMs,
     },

@@ -222,6 +222,11 @@ function createSearcher(options: ResolvedOptions, parts: SearchParts): Searcher 
         workerMs: search.budgetWorkerSeconds * 1000,
         windowMs: search.budgetSeconds * 1000,
       }),
+      slowSearches: {
+        slowMs: options.log.slowSearchMilliseconds || Infinity,
+        costlyMs: options.log.costlySearchMilliseconds || Infinity,
+        logsQueries: options.log.queries,
+      },
       onShardFailure: repairShard(parts),
     },
     shareLimits(search.concurrent, search.queue, clients.sharePercent),

@@ -2,6 +2,7 @@ import { type ExecutionResult, GraphQLError, type GraphQLFormattedError, type Gr
 import { errorTable, TrawlError } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
 import type { Metrics } from "../../base/metrics.js";
+import { internalError, noOrigin, originFields, type RequestOrigin } from "../../model/request-origin.js";
 import { operatorViewer, type Viewer } from "../../model/viewer.js";
 import { type RequestServices, RequestContext } from "../../browse/request-context.js";
 import type { CostLimits, Variables } from "./cost.js";
@@ -71,25 +72,25 @@ export class GraphqlExecutor {
       if (prepared.kind === "refused") continue;
       for (let i = 0; i < runCount; i++)
         await stringify(
-          await prepared.run(new RequestContext(this.#services, operatorViewer, "", this.#timeoutMs), {}),
+          await prepared.run(new RequestContext(this.#services, operatorViewer, noOrigin, this.#timeoutMs), {}),
         );
     }
   }
 
-  /** `from` is the address of the client; `onBegin` receives the request before any of it is executed. */
+  /** `onBegin` receives the request before any of it is executed. */
   async answer(
     request: GraphqlRequest,
     viewer: Viewer,
-    from: string,
+    origin: RequestOrigin,
     onBegin: (running: RunningRequest) => void,
   ): Promise<GraphqlAnswer> {
     const endTimer = this.#metrics.graphqlSeconds.startTimer();
     const prepared = this.#operations.prepare(request.query, request.operationName, request.variables);
     if (prepared.kind === "refused") {
       this.#metrics.graphqlRequests.inc({ outcome: "refused" });
-      return this.#write(prepared.status, { errors: prepared.errors });
+      return this.#write(prepared.status, { errors: prepared.errors }, origin);
     }
-    const context = new RequestContext(this.#services, viewer, from, this.#timeoutMs);
+    const context = new RequestContext(this.#services, viewer, origin, this.#timeoutMs);
     const { isMutation } = prepared;
     onBegin({
       cancel: () => context.cancel(),
@@ -103,21 +104,21 @@ export class GraphqlExecutor {
       this.#metrics.graphqlRequests.inc({
         outcome: result.errors === undefined || result.errors.length === 0 ? "good" : "errors",
       });
-      return await this.#write(200, result);
+      return await this.#write(200, result, origin);
     } finally {
       endTimer();
       context.cancel();
     }
   }
 
-  async #write(status: number, { errors, data }: ExecutionResult): Promise<GraphqlAnswer> {
+  async #write(status: number, { errors, data }: ExecutionResult, origin: RequestOrigin): Promise<GraphqlAnswer> {
     const formatted =
-      errors === undefined || errors.length === 0 ? undefined : errors.map((error) => this.#format(error));
+      errors === undefined || errors.length === 0 ? undefined : errors.map((error) => this.#format(error, origin));
     return { status, json: await stringify({ errors: formatted, data }) };
   }
 
   /** An internal error is logged completely, and not shown to clients. */
-  #format(error: GraphQLError): GraphQLFormattedError {
+  #format(error: GraphQLError, origin: RequestOrigin): GraphQLFormattedError {
     const cause = error.originalError;
     const isOurs =
       cause !== undefined &&
@@ -125,10 +126,13 @@ export class GraphqlExecutor {
       !(cause instanceof GraphQLError) &&
       !(cause instanceof TrawlError && cause.code !== "internal");
     if (isOurs)
-      this.#log[errorTable.internal.level]({ err: cause, path: error.path?.join(".") }, "a GraphQL field failed");
+      this.#log[errorTable.internal.level](
+        { ...originFields(origin), err: cause, path: error.path?.join(".") },
+        "a GraphQL field failed",
+      );
     const { locations, path, extensions } = error;
     return {
-      message: isOurs ? "internal error" : error.message,
+      message: isOurs ? internalError(origin) : error.message,
       ...(locations !== undefined && locations.length > 0 ? { locations } : {}),
       ...(path === undefined ? {} : { path }),
       ...(extensions !== undefined && Object.keys(extensions).length > 0 ? { extensions } : {}),

@@ -64,6 +64,7 @@ export class SearchSource {
       near,
       viewer: context.viewer,
       client: context.client,
+      origin: context.origin,
     };
     searcher.run(request, collector, (end) => collector.recordEnd(end));
     const collected = await collector.collected();

@@ -23,7 +23,7 @@ const pageHeaders: Headers = {
 const vary: Headers = { Vary: "Accept-Encoding, Authorization, Cookie, Origin, X-Requested-With" };
 const interfaceHeaders: Headers = { ...securityHeaders, ...vary };
 
-const anyHeaders = "Content-Type, Authorization, X-Sourcegraph-Should-Trace";
+const anyHeaders = "Content-Type, Authorization, X-Sourcegraph-Should-Trace, X-Request-Id, traceparent";
 const trustedHeaders = `${anyHeaders}, X-Requested-With, X-Sourcegraph-Client`;
 
 type TrustedOrigins = Pick<Origins, "trusts">;
@@ -47,6 +47,7 @@ function corsHeaders(origins: TrustedOrigins, request: RequestHead): Headers {
     ...interfaceHeaders,
     "Access-Control-Allow-Credentials": "true",
     "Access-Control-Allow-Origin": origin,
+    "Access-Control-Expose-Headers": "X-Request-Id",
   };
   if (request.method !== "OPTIONS") return answer;
   return {

@@ -1,6 +1,7 @@
 import { attemptsIn, RateLimiter } from "../../account/records/rate-limiter.js";
 import { monotonicMs } from "../../base/deadline.js";
 import type { Log } from "../../base/log.js";
+import { originFields } from "../../model/request-origin.js";
 import type { RequestHead } from "../server/request.js";
 import { isIP } from "node:net";
 import { TrawlError } from "../../base/errors.js";
@@ -26,7 +27,8 @@ export function requestCheck(
   log: Log,
 ): (request: RequestHead) => HeadRefusal | undefined {
   const logged = new RateLimiter(loggedRefusals);
-  return ({ path, headers, remoteAddress }) => {
+  return (request) => {
+    const { path, headers, remoteAddress } = request;
     if (path.length > pathLengthMax)
       return { status: 414, message: `The path has ${path.length} characters, more than ${pathLengthMax}.` };
     const long = tooLong(headers);
@@ -38,7 +40,7 @@ export function requestCheck(
     const name = host.slice(0, loggedLength);
     if (logged.begin("", monotonicMs()) === 0)
       log.warn(
-        { host: name, from: remoteAddress },
+        { ...originFields(request), host: name, from: remoteAddress },
         "a request was refused because its Host is not a name of this server: if it should be, set externalUrl or trustedHosts",
       );
     return {

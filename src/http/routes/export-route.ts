@@ -3,6 +3,7 @@ import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
 import type { SearchJobs } from "../../jobs/search-jobs.js";
 import { clientKey } from "../../model/client.js";
+import { originFields } from "../../model/request-origin.js";
 import type { Viewer } from "../../model/viewer.js";
 import type { ViewerHandler } from "../access/guard.js";
 import { retryAfter } from "../access/permits.js";
@@ -134,7 +135,7 @@ function replyError(error: unknown, id: string, response: HttpResponse, log: Log
       plainText,
       `the results of search job ${id} are not on the disk: retry it (trawl job retry ${id}), or start it again (trawl job restart ${id})\n`,
     );
-  log.warn({ job: id, error: errorMessage(error) }, "an export failed");
+  log.warn({ ...originFields(response.origin), job: id, error: errorMessage(error) }, "an export failed");
   response.fail();
 }
 

@@ -65,7 +65,7 @@ async function answer(
   const graphql = readRequest(await inflated(request));
   // The response is no longer wanted, or no longer allowed.
   if (response.closed) return;
-  const { status, json } = await executor.answer(graphql, viewer, request.remoteAddress, (running) => {
+  const { status, json } = await executor.answer(graphql, viewer, request, (running) => {
     response.onClosed(() => running.cancel());
     response.onRevoked((reason) => {
       if (running.revoke() === "ends") response.reply(401, plainText, `${reason}\n`);

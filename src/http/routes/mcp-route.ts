@@ -4,6 +4,7 @@ import type { RequestContext } from "../../browse/request-context.js";
 import type { McpService } from "../../mcp/mcp-service.js";
 import type { ToolSet } from "../../mcp/tools/all-tools.js";
 import { clientKey } from "../../model/client.js";
+import type { RequestOrigin } from "../../model/request-origin.js";
 import type { Viewer } from "../../model/viewer.js";
 import { guardedBody } from "../access/guard.js";
 import { takePermit } from "../access/permits.js";
@@ -33,7 +34,7 @@ export interface McpServices {
   readonly authenticator: Pick<Authenticator, "authenticate">;
   /** Undefined if it is switched off. */
   readonly mcp: (() => Promise<Pick<McpService, "answer">>) | undefined;
-  readonly contextFor: (viewer: Viewer, from: string) => RequestContext;
+  readonly contextFor: (viewer: Viewer, origin: RequestOrigin) => RequestContext;
   readonly sharePercent: number;
 }
 
@@ -69,7 +70,7 @@ async function answer(
   const release = await takePermit(permits, clientKey(viewer, request.remoteAddress), messages, response, {});
   if (release === undefined || mcp === undefined) return;
   try {
-    const context = contextFor(viewer, request.remoteAddress);
+    const context = contextFor(viewer, request);
     response.onClosed(() => context.cancel());
     const { status, json = "" } = await (await mcp()).answer(
       set,

@@ -5,6 +5,7 @@ import type { EntryData } from "../../git/objects/directories.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { CommitSource } from "../../browse/git-sources.js";
 import { toRepositorySource, type RepositorySource } from "../../browse/repository-source.js";
+import type { RequestOrigin } from "../../model/request-origin.js";
 import type { Viewer } from "../../model/viewer.js";
 import { retryAfter } from "../access/permits.js";
 import type { PagePath } from "../../model/page-path.js";
@@ -16,7 +17,7 @@ import { mirrorName } from "../../model/repository.js";
 /** Services for showing repositories. */
 export interface ContentServices {
   /** Creates the reads of one request of the viewer, from this address, for the repositories that it may see. */
-  readonly contextFor: (viewer: Viewer, from: string) => RequestContext;
+  readonly contextFor: (viewer: Viewer, origin: RequestOrigin) => RequestContext;
   readonly mirrorsFolder: string;
   /** A client that reads nothing for this long is disconnected. */
   readonly stallMs: number;
@@ -89,7 +90,7 @@ export async function withContext(
   headers: Headers,
   answer: (context: RequestContext) => Promise<void>,
 ): Promise<void> {
-  const context = services.contextFor(viewer, request.remoteAddress);
+  const context = services.contextFor(viewer, request);
   response.onClosed(() => context.cancel());
   try {
     await answer(context);

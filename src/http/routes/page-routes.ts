@@ -67,7 +67,7 @@ function asksForMarkup({ headers }: HttpRequest): boolean {
 
 /** 404 for a repository that does not exist or is hidden from the viewer: the page tells the rest. */
 function statusOfPage({ request, viewer }: Visit, services: ContentServices, { name }: PagePath): number {
-  const context = services.contextFor(viewer, request.remoteAddress);
+  const context = services.contextFor(viewer, request);
   return context.repositories.byName(name) === undefined ? 404 : 200;
 }
 

@@ -2,6 +2,7 @@ import { errorMessage, TrawlError } from "../../base/errors.js";
 import { type AwaitedCommit, waitForCommit } from "../../browse/commit-wait.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { clientKey } from "../../model/client.js";
+import { internalError, originFields, toOrigin } from "../../model/request-origin.js";
 import type { SearchListener } from "../../model/search-listener.js";
 import type { SearchRequest } from "../../model/search-request.js";
 import type { Viewer } from "../../model/viewer.js";
@@ -79,7 +80,7 @@ export function streamHandler(services: StreamServices, patterns?: readonly stri
     if (params.kind === "bad") return endWithError(startEvents(request, response, services), params.message);
     const client = clientKey(viewer, request.remoteAddress);
     const diffType = chooseDiffType(services.diffType, request.headers.get("user-agent"));
-    const search = withSender(params.request, diffType, viewer, client, patterns);
+    const search = withSender(params.request, diffType, viewer, client, toOrigin(request), patterns);
     const changes = patterns === undefined ? wantedChanges(request, params) : params.changes;
     if (search.duplicates === true && changes !== undefined)
       return response.reply(400, plainText, "duplicates=1 cannot be combined with since or watch\n");
@@ -132,12 +133,12 @@ function begin(
   if (patterns !== undefined && wanted.changes !== undefined)
     return endWithError(sink, "since and watch cannot be combined with patterns");
   const fail = (error: unknown): void => {
-    services.log.error({ err: error }, `search failed: ${errorMessage(error)}`);
-    endWithError(sink, "internal error");
+    services.log.error({ ...originFields(request), err: error }, `search failed: ${errorMessage(error)}`);
+    endWithError(sink, internalError(request));
   };
   const run = (): void => runSearch(wanted, sink, services, fail);
   if (wanted.waitFor !== undefined) {
-    const context = services.content.contextFor(viewer, request.remoteAddress);
+    const context = services.content.contextFor(viewer, request);
     sink.onClosed(() => context.cancel());
     return runAfterCommit(wanted.waitFor, context, sink, () => {
       const late = services.search.admit(client);

@@ -1,5 +1,7 @@
+import type { RequestOrigin } from "../../model/request-origin.js";
 import { versionMark } from "../../native/http/request-filter.js";
 import type { ClientAddresses } from "./client-address.js";
+import { chooseRequestId, parseTraceParent } from "./request-origin.js";
 import type { NativeRequest, NativeResponse } from "./uws-binding.js";
 
 const forwardedForHeader = "x-forwarded-for";
@@ -12,7 +14,7 @@ export interface HttpRequest extends RequestHead {
   readonly body: Uint8Array;
 }
 
-export interface RequestHead {
+export interface RequestHead extends RequestOrigin {
   readonly method: string;
   /** As sent, with percent-encoding. */
   readonly path: string;
@@ -20,8 +22,6 @@ export interface RequestHead {
   readonly query: string;
   /** Names are in lower case. If a header occurs twice, the first one counts. */
   readonly headers: ReadonlyMap<string, string>;
-  /** The client's address, even if it connects through trusted proxies. */
-  readonly remoteAddress: string;
 }
 
 /** A copied request; `fault` says why it must be refused: where it ends, or for which host it is, is ambiguous. */
@@ -34,11 +34,11 @@ export interface CopiedRequest {
 
 /** Copies each property, because spreading takes longer than all other handling of a small request. */
 export function withBody(
-  { method, path, query, headers, remoteAddress }: RequestHead,
+  { method, path, query, headers, remoteAddress, requestId, traceParent }: RequestHead,
   params: HttpRequest["params"],
   body: Uint8Array,
 ): HttpRequest {
-  return { method, path, query, headers, remoteAddress, params, body };
+  return { method, path, query, headers, remoteAddress, requestId, traceParent, params, body };
 }
 
 /** The query is read once and raw: reading a single key of it would decode the rest in place. */
@@ -69,6 +69,8 @@ export function copyRequest(
     query: req.getQuery() ?? "",
     headers,
     remoteAddress: addresses.of(Buffer.from(res.getRemoteAddressAsText()).toString(), headers.get(forwardedForHeader)),
+    requestId: chooseRequestId(headers.get("x-request-id")),
+    traceParent: parseTraceParent(headers.get("traceparent")),
   };
   if (repeated !== undefined) return { request, isHttp10, fault: `the header ${repeated} occurs twice` };
   return { request, isHttp10, fault: framingFault(headers) };

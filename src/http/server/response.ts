@@ -2,6 +2,7 @@ import { type ByteStream, closedStream } from "./byte-stream.js";
 import { type Headers, plainText, statusText } from "./headers.js";
 import type { NativeResponse } from "./uws-binding.js";
 import { assert } from "../../base/assert.js";
+import { internalError, noOrigin, type RequestOrigin } from "../../model/request-origin.js";
 
 /** The status counted for a request whose client disconnected before the response. */
 const clientClosedStatus = 499;
@@ -24,6 +25,7 @@ export class HttpResponse {
   readonly #isLast: () => boolean;
   readonly #closedCallbacks: (() => void)[] = [];
   #headers: Headers = {};
+  #origin: RequestOrigin = noOrigin;
   #connection: "kept" | "closed" | undefined;
   #avoidsChunks = false;
   #revoked: ((reason: string) => void) | undefined;
@@ -37,6 +39,15 @@ export class HttpResponse {
     this.#bodyless = bodyless;
     this.#ended = ended;
     res.onAborted(() => this.#close(clientClosedStatus));
+  }
+
+  /** The request that is answered: the response has its id. */
+  get origin(): RequestOrigin {
+    return this.#origin;
+  }
+
+  set origin(origin: RequestOrigin) {
+    this.#origin = origin;
   }
 
   /** Sets headers that the response will have in any case. */
@@ -151,17 +162,18 @@ export class HttpResponse {
   }
 
   /**
-   * Responds with 500; a response that has started is disconnected, so that the client cannot mistake it for a complete
+   * Responds with 500, and with the id of the request, which is in the log; a response that has started is disconnected, so that the client cannot mistake it for a complete
    * one.
    */
   fail(): void {
     if (this.#closed) return;
-    if (this.#status === undefined) this.reply(500, plainText, "internal error\n");
+    if (this.#status === undefined) this.reply(500, plainText, `${internalError(this.#origin)}\n`);
     else this.#res.close();
   }
 
   #writeHead(status: number, headers: Headers): void {
     this.#res.writeStatus(`${status} ${statusText[status] ?? "Unknown"}`);
+    if (this.#origin.requestId !== "") this.#res.writeHeader("X-Request-Id", this.#origin.requestId);
     for (const name in this.#headers) if (headers[name] === undefined) this.#res.writeHeader(name, this.#headers[name]);
     for (const name in headers) this.#res.writeHeader(name, headers[name]);
     if (headers["Connection"] === "close") return;

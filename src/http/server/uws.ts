@@ -2,6 +2,7 @@ import { callAfter, monotonicMs, sleep } from "../../base/deadline.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
 import { clientNetwork } from "../../model/client.js";
+import { originFields } from "../../model/request-origin.js";
 import { ClientAddresses } from "./client-address.js";
 import type { BodyAdmission, Handler, Method, RequestCheck, RequestObserver } from "./handler.js";
 import { type Headers, plainText } from "./headers.js";
@@ -177,6 +178,7 @@ export class HttpServer {
     this.#responses.add(response);
     try {
       const { request, isHttp10, fault } = copyRequest(res, req, method, this.#addresses, httpSecret);
+      response.origin = request;
       if (fault !== undefined) return refuseFraming(response, fault);
       if (isHttp10) response.avoidChunks();
       if (request.headers.get("connection")?.toLowerCase() === "close") response.announceClose();
@@ -257,7 +259,7 @@ export class HttpServer {
   }
 
   #fail(response: HttpResponse, error: unknown): void {
-    this.#log.error({ err: error }, `request failed: ${errorMessage(error)}`);
+    this.#log.error({ ...originFields(response.origin), err: error }, `request failed: ${errorMessage(error)}`);
     response.fail();
   }
 }

@@ -2,6 +2,7 @@ import Negotiator from "negotiator";
 import { escapeSeparators } from "../../base/text.js";
 import { callAfter, callEvery, monotonicMs, type PendingCall } from "../../base/deadline.js";
 import type { Log } from "../../base/log.js";
+import { originFields, type RequestOrigin } from "../../model/request-origin.js";
 import { type EventPart, EventWriter, bytesOfPart, releaseAll } from "../../model/search-listener.js";
 import { BlockQueue } from "./block-queue.js";
 import { GzipBlocks } from "./gzip-blocks.js";
@@ -29,6 +30,7 @@ export class SseStream extends EventWriter {
   readonly #stream: ByteStream;
   readonly #observer: StreamObserver;
   readonly #log: Log;
+  readonly #origin: RequestOrigin;
   readonly #queue = new BlockQueue();
   readonly #gzip: GzipBlocks | undefined;
   readonly #budget: WriteBudget;
@@ -52,12 +54,14 @@ export class SseStream extends EventWriter {
     turns: WriteBudget,
     observer: StreamObserver,
     log: Log,
+    origin: RequestOrigin,
   ) {
     super();
     this.#stream = stream;
     this.#budget = turns;
     this.#observer = observer;
     this.#log = log;
+    this.#origin = origin;
     this.#gzip = encoding === "gzip" ? new GzipBlocks(() => this.#write()) : undefined;
     this.#stallCheck = callEvery(stallMs / stallChecks, () => this.#cutIfStalled(stallMs));
     stream.onWritable(() => this.#resume());
@@ -76,7 +80,8 @@ export class SseStream extends EventWriter {
       0,
     );
     if (bytes > eventBytesMax) {
-      this.#log.error({ event, bytes, eventBytesMax }, "event dropped: larger than clients accept");
+      const fields = { ...originFields(this.#origin), event, bytes, eventBytesMax };
+      this.#log.error(fields, "event dropped: larger than clients accept");
       return releaseAll(data.filter((part) => typeof part !== "string"));
     }
     let text = `${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: `;
@@ -264,7 +269,7 @@ export function startEvents(
   const body = response.startStream(200, sseHeaders(encoding));
   metrics.streamsOpen.inc();
   response.onClosed(() => metrics.streamsOpen.dec());
-  const stream = new SseStream(body, encoding, stallMs, turns, observer, log);
+  const stream = new SseStream(body, encoding, stallMs, turns, observer, log, response.origin);
   response.onRevoked((reason) => stream.fail(reason));
   return stream;
 }

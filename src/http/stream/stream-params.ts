@@ -1,9 +1,10 @@
 import { TrawlError } from "../../base/errors.js";
 import { type AwaitedCommit, readCommitId } from "../../browse/commit-wait.js";
+import type { RequestOrigin } from "../../model/request-origin.js";
 import { lineBytesUnlimited, type ReceiptMode, type SearchRequest } from "../../model/search-request.js";
 
 /** A request without its sender, and without what is in its body. */
-export type RequestedSearch = Omit<SearchRequest, "viewer" | "client" | "diffType" | "patterns">;
+export type RequestedSearch = Omit<SearchRequest, "viewer" | "client" | "origin" | "diffType" | "patterns">;
 
 /** Copies each property, because spreading takes longer than parsing them. */
 export function withSender(
@@ -11,6 +12,7 @@ export function withSender(
   diffType: SearchRequest["diffType"],
   viewer: SearchRequest["viewer"],
   client: string,
+  origin: RequestOrigin,
   patterns: SearchRequest["patterns"],
 ): SearchRequest {
   const {
@@ -45,6 +47,7 @@ export function withSender(
     debug,
     viewer,
     client,
+    origin,
     patterns,
   };
 }

@@ -4,6 +4,7 @@ import type { Log } from "../../base/log.js";
 import type { Metrics } from "../../base/metrics.js";
 import { resultWhileYielding } from "../../base/yielding.js";
 import type { RequestContext } from "../../browse/request-context.js";
+import { internalError, originFields } from "../../model/request-origin.js";
 import { writeAnswerInSteps, type CheckedArguments, type Tool } from "./tool.js";
 import { BoundedMap } from "../../base/bounded-map.js";
 
@@ -33,7 +34,7 @@ export class ToolCalls {
       return { isError: false, text: await this.#answer(tool, given, context) };
     } catch (error) {
       outcome = context.isCancelled ? "cancelled" : "error";
-      return { isError: true, text: this.#describe(tool, error) };
+      return { isError: true, text: this.#describe(tool, error, context) };
     } finally {
       metrics.mcpCallsRunning.dec();
       metrics.mcpCalls.inc({ tool: tool.name, outcome });
@@ -57,10 +58,10 @@ export class ToolCalls {
   }
 
   /** The message of an error that the caller or the environment caused; a bug is logged. */
-  #describe({ name }: Tool, error: unknown): string {
+  #describe({ name }: Tool, error: unknown, { origin }: RequestContext): string {
     if (error instanceof TrawlError && error.code !== "internal") return `${name}: ${error.message}`;
-    this.#log.error({ err: error }, `the tool ${name} failed: ${errorMessage(error)}`);
-    return `${name}: internal error`;
+    this.#log.error({ ...originFields(origin), err: error }, `the tool ${name} failed: ${errorMessage(error)}`);
+    return `${name}: ${internalError(origin)}`;
   }
 }
 

@@ -59,6 +59,7 @@ export async function runToolSearch(
     duplicates,
     viewer: context.viewer,
     client: context.client,
+    origin: context.origin,
   };
   searcher.run(request, collector, (end) => collector.recordEnd(end));
   const collected = await collector.collected();

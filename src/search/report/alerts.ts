@@ -6,6 +6,8 @@ import type { ExcludedRepository } from "./omissions.js";
 import type { MissingRevision, Resolution } from "../repositories/repository-resolver.js";
 import { errorMessage, errorTable, TrawlError } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
+import { originFields } from "../../model/request-origin.js";
+import type { SearchRequest } from "../../model/search-request.js";
 import type { SearchListener } from "../../model/search-listener.js";
 
 const listedRevisionsMax = 10;
@@ -234,8 +236,13 @@ function toAlert({ title, description, from, to }: QueryError): Alert {
 const loggedLength = 200;
 
 /** Reports an invalid query or another error, instead of running a search. */
-export function answerError(query: string, listener: SearchListener, error: unknown, log: Log): void {
-  const shown = { query: query.slice(0, loggedLength) };
+export function answerError(
+  { query, origin }: Pick<SearchRequest, "query" | "origin">,
+  listener: SearchListener,
+  error: unknown,
+  log: Log,
+): void {
+  const shown = { ...originFields(origin), query: query.slice(0, loggedLength) };
   if (error instanceof QueryError) {
     // Text typed by a client is not worth logging, and may be long or private.
     log.debug(shown, error.title);

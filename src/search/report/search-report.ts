@@ -431,6 +431,8 @@ export interface SearchEnd {
    * search was completed.
    */
   readonly stoppingMs: number | undefined;
+  /** Time of the search workers. */
+  readonly workerMs: number;
   readonly stats: SearchStats;
   readonly shardFailures: readonly string[];
   readonly notSearched: NotSearched;

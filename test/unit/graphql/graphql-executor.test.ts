@@ -85,7 +85,7 @@ function executor(read: (read: Read) => Promise<unknown>, search: (sink: SearchL
     const { json } = await made.answer(
       { query, operationName: undefined, variables: {} },
       anonymous,
-      "192.0.2.1",
+      { remoteAddress: "192.0.2.1", requestId: "abc", traceParent: undefined },
       (running) => onGone(() => running.cancel()),
     );
     return JSON.parse(Buffer.from(json).toString());
@@ -140,7 +140,7 @@ t.test("internal errors are not disclosed", async (t) => {
   const answer = await ask('{ repository(name: "example.org/1") { name commit(rev: "") { oid message } } }');
   t.match(answer, {
     data: { repository: { name: "example.org/1", commit: { oid, message: null } } },
-    errors: [{ message: "internal error" }],
+    errors: [{ message: "internal error in request abc" }],
   });
   t.notMatch(JSON.stringify(answer), /secret/);
 });

@@ -8,6 +8,7 @@ import {
   hasVariableCost,
   type Cost,
 } from "../../../src/graphql/execution/cost.js";
+import { noOrigin } from "../../../src/model/request-origin.js";
 import { RequestContext, type RequestServices } from "../../../src/browse/request-context.js";
 import { mergeFields } from "../../../src/graphql/execution/merge-fields.js";
 import { createSchema } from "../../../src/graphql/execution/schema.js";
@@ -140,7 +141,7 @@ t.test("equal fields of a selection are merged", async (t) => {
 });
 
 t.test("lists without a length: a bound for all of one answer, and other work between them", async (t) => {
-  const context = new RequestContext({} as RequestServices, anonymous, "", 60_000);
+  const context = new RequestContext({} as RequestServices, anonymous, noOrigin, 60_000);
   let turns = 0;
   let isOver = false;
   const other = setImmediate(function again() {

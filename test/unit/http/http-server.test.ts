@@ -1,14 +1,17 @@
 import { createServer as createHttpServer } from "node:http";
 import { connect, createServer, type AddressInfo } from "node:net";
+import { pino } from "pino";
 import t from "tap";
 import { silentLog } from "../../../src/base/log.js";
 import { sleep } from "../../../src/base/deadline.js";
 import { descriptorLimit, limitIn, openAnswersMax } from "../../../src/http/server/descriptor-share.js";
 import { plainText } from "../../../src/http/server/headers.js";
 import type { RequestObserver } from "../../../src/http/server/handler.js";
-import type { HttpRequest } from "../../../src/http/server/request.js";
+import { parseTraceParent } from "../../../src/http/server/request-origin.js";
+import type { HttpRequest, RequestHead } from "../../../src/http/server/request.js";
 import type { HttpResponse } from "../../../src/http/server/response.js";
 import { HttpServer } from "../../../src/http/server/uws.js";
+import type { TraceParent } from "../../../src/model/request-origin.js";
 import { until, waitMsMax } from "../../support/waiting.js";
 
 const noTuning = () => {};
@@ -93,6 +96,7 @@ t.test("responses", async (t) => {
   );
   t.teardown(() => server.stop(0));
 
+  const named = { headers: { "X-Request-Id": "id-1" } };
   const rows: [name: string, path: string, init: RequestInit, status: number, body: string][] = [
     ["query text stays raw", "/text?q=a%20b&c=1", {}, 200, "q=q=a%20b&c=1"],
     ["request outlives an await", "/late?x=1", { headers: { "X-Word": "w" } }, 200, "/late x=1 w"],
@@ -110,8 +114,8 @@ t.test("responses", async (t) => {
     ["body", "/echo", { method: "POST", body: "x".repeat(100_000) }, 200, "x".repeat(100_000)],
     ["empty body", "/echo", { method: "POST" }, 200, ""],
     ["body above the limit", "/echo", { method: "POST", body: "x".repeat(100_001) }, 413, "body too large\n"],
-    ["a throw is a 500", "/throws", {}, 500, "internal error\n"],
-    ["a rejection is a 500", "/rejects", {}, 500, "internal error\n"],
+    ["a throw is a 500", "/throws", named, 500, "internal error in request id-1\n"],
+    ["a rejection is a 500", "/rejects", named, 500, "internal error in request id-1\n"],
     ["the first reply counts", "/twice", {}, 200, "first"],
   ];
   for (const [name, path, init, status, body] of rows) {
@@ -139,6 +143,64 @@ t.test("responses", async (t) => {
     "POST 413 /echo",
   ])
     t.ok(observed.includes(one), one);
+});
+
+t.test("each request has an id, and may be part of a trace", async (t) => {
+  const lines: Record<string, unknown>[] = [];
+  const log = pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const server = new HttpServer(log, () => undefined);
+  server.route("GET", "/", ({ requestId, traceParent }, response) =>
+    response.reply(200, plainText, JSON.stringify({ requestId, traceParent })),
+  );
+  server.route("GET", "/throws", () => {
+    throw new TypeError("deliberate");
+  });
+  const url = `http://127.0.0.1:${server.listen("127.0.0.1", 0, noTuning)}`;
+  t.teardown(() => server.stop(0));
+  const ask = async (headers: Record<string, string>, path = "/") => {
+    const response = await fetch(url + path, { headers });
+    const text = await response.text();
+    const told = response.headers.get("x-request-id") ?? "";
+    return { told, text, seen: text.startsWith("{") ? (JSON.parse(text) as Partial<RequestHead>) : {} };
+  };
+  for (const id of ["a", "Z9._~:+/=@-", "x".repeat(128)]) {
+    const { told, seen } = await ask({ "X-Request-Id": id });
+    t.same([told, seen.requestId], [id, id]);
+  }
+  for (const id of ["", "a b", 'a"b', "a\tb", "x".repeat(129), "\u00e4"]) {
+    const { told, seen } = await ask({ "X-Request-Id": id });
+    t.match(told, /^[0-9a-f-]{36}$/, JSON.stringify(id));
+    t.equal(seen.requestId, told);
+  }
+  t.not((await ask({})).told, (await ask({})).told);
+  const { told, text } = await ask({ "X-Request-Id": "q-7", traceparent: `00-${"ab".repeat(16)}-${"cd".repeat(8)}-01` }, "/throws");
+  t.equal(told, "q-7");
+  t.equal(text, "internal error in request q-7\n");
+  t.match(lines, [{ requestId: "q-7", traceId: "ab".repeat(16), msg: "request failed: deliberate" }]);
+  t.equal((await ask({ "X-Request-Id": "q-8" }, "/none")).told, "q-8", "answers without a route have it, too");
+});
+
+t.test("traceparent", (t) => {
+  const [traceId, spanId] = ["0123456789abcdef".repeat(2), "00f067aa0ba902b7"];
+  const rows: [header: string, expected: TraceParent | undefined][] = [
+    [`00-${traceId}-${spanId}-01`, { traceId, spanId, isSampled: true }],
+    [`00-${traceId}-${spanId}-00`, { traceId, spanId, isSampled: false }],
+    [`00-${traceId}-${spanId}-ff`, { traceId, spanId, isSampled: true }],
+    [`cc-${traceId}-${spanId}-01-what-is-later`, { traceId, spanId, isSampled: true }],
+    [`cc-${traceId}-${spanId}-01`, { traceId, spanId, isSampled: true }],
+    [`00-${traceId}-${spanId}-01-what-is-later`, undefined],
+    [`cc-${traceId}-${spanId}-01.later`, undefined],
+    [`ff-${traceId}-${spanId}-01`, undefined],
+    [`00-${"0".repeat(32)}-${spanId}-01`, undefined],
+    [`00-${traceId}-${"0".repeat(16)}-01`, undefined],
+    [`00-${traceId.toUpperCase()}-${spanId}-01`, undefined],
+    [`00-${traceId}-${spanId}`, undefined],
+    [`00-${traceId.slice(1)}-${spanId}-01`, undefined],
+    ["", undefined],
+  ];
+  for (const [header, expected] of rows) t.same(parseTraceParent(header), expected, header);
+  t.equal(parseTraceParent(undefined), undefined);
+  t.end();
 });
 
 t.test("listening", async (t) => {

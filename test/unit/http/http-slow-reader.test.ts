@@ -5,6 +5,7 @@
  */
 import { connect, type Socket } from "node:net";
 import t from "tap";
+import { noOrigin } from "../../../src/model/request-origin.js";
 import { monotonicMs, sleep } from "../../../src/base/deadline.js";
 import { silentLog } from "../../../src/base/log.js";
 import { SseStream, sseHeaders, WriteBudget } from "../../../src/http/stream/sse.js";
@@ -33,6 +34,7 @@ t.test("slow clients", async (t) => {
       new WriteBudget(),
       observer,
       silentLog(),
+      noOrigin,
     );
     response.onClosed(() => closedAfterMs.push(monotonicMs() - startedMs));
     const payload = Buffer.alloc(50_000, "x");

@@ -3,6 +3,7 @@ import { get } from "node:http";
 import { connect, type Socket } from "node:net";
 import { gunzipSync } from "node:zlib";
 import t from "tap";
+import { noOrigin } from "../../../src/model/request-origin.js";
 import { monotonicMs, sleep } from "../../../src/base/deadline.js";
 import { silentLog } from "../../../src/base/log.js";
 import { BlockQueue } from "../../../src/http/stream/block-queue.js";
@@ -35,7 +36,15 @@ function serve(produce: (sink: SseStream) => void, encoding: StreamEncoding, sta
   const turns = new WriteBudget();
   server.route("GET", "/", (_request, response) => {
     produce(
-      new SseStream(response.startStream(200, sseHeaders(encoding)), encoding, stallMs, turns, observer, silentLog()),
+      new SseStream(
+        response.startStream(200, sseHeaders(encoding)),
+        encoding,
+        stallMs,
+        turns,
+        observer,
+        silentLog(),
+        noOrigin,
+      ),
     );
   });
   const port = server.listen("127.0.0.1", 0, () => {});
@@ -344,6 +353,7 @@ t.test("drain", async (t) => {
     new WriteBudget(),
     { bytesSent: () => {}, stalled: () => {} },
     silentLog(),
+    noOrigin,
   );
   let drains = 0;
   sink.onDrain(() => {
@@ -378,7 +388,7 @@ t.test("streams take turns", async (t) => {
   const streams = [new FakeStream(), new FakeStream()];
   const sinks = streams.map(
     (stream) =>
-      new SseStream(stream, "identity", 60_000, turns, { bytesSent: () => {}, stalled: () => {} }, silentLog()),
+      new SseStream(stream, "identity", 60_000, turns, { bytesSent: () => {}, stalled: () => {} }, silentLog(), noOrigin),
   );
   const seen: number[] = [];
   const note = (): void => void seen.push(Math.max(...streams.map(({ blocks }) => blocks.length)));
