@@ -194,7 +194,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   graphql: ["sources", "resolvers", "execution"],
   mcp: ["calls", "tools"],
   daemon: ["config", "parts"],
-  cli: ["terminal", "connection", "api", "search", "jobs", "doctor", "check", "manual"],
+  cli: ["terminal", "connection", "api", "search", "jobs", "monitor", "doctor", "check", "manual"],
   http: ["server", "access", "stream", "routes"],
   worker: ["ingest", "read", "search"],
 };

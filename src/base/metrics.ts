@@ -144,6 +144,18 @@ const requestMetrics = {
     labels: ["outcome"],
     help: "Requests for resumable streams, by outcome: started, resumed, gone (it cannot be resumed any more), refused.",
   },
+  spansExported: {
+    kind: "counter",
+    name: "trawl_spans_exported_total",
+    labels: [],
+    help: "Spans of searches that the collector of tracing.endpoint has accepted.",
+  },
+  spansDropped: {
+    kind: "counter",
+    name: "trawl_spans_dropped_total",
+    labels: ["reason"],
+    help: "Spans that were not exported, by reason: full (too many were waiting), failed (the collector did not accept them after several attempts), rejected (by the collector).",
+  },
   mapEntries: {
     kind: "gauge",
     name: "trawl_map_entries",

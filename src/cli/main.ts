@@ -16,6 +16,7 @@ import { addDoctor } from "./doctor/doctor-command.js";
 import { environmentVariables } from "./manual/environment-variables.js";
 import { addJob } from "./jobs/job-commands.js";
 import { addManual } from "./manual/manual-commands.js";
+import { addProfile, addTop } from "./monitor/monitor-commands.js";
 import { addRepo } from "./repo-commands.js";
 import { isReaderGone, OutputError, visibleLines } from "./terminal/output.js";
 import { exitCodes, exitCodeText } from "./terminal/exit-codes.js";
@@ -126,6 +127,8 @@ export function createProgram(exit: (code: number) => void): Command {
   addExplain(program);
   addCheck(program, exit);
   addBackup(program, exit);
+  addTop(program);
+  addProfile(program);
   addDoctor(program, exit);
   addManual(program);
   return program;

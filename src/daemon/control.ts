@@ -13,9 +13,14 @@ import { type AddedRepositories, readRepositories } from "./added-repositories.j
 import { accountHandlers } from "./account-control.js";
 import { resolveAttributes, resolveRepository } from "./config/file-repositories.js";
 import type { Controlled } from "./parts/controlled.js";
+import { profileSecondsMax } from "./parts/profiler.js";
+import type { ServiceManager } from "./service-manager.js";
 
 /** The control interface's routes; `cli/` is their client. */
-export function controlHandlers(daemon: () => Controlled): ControlHandlers {
+export function controlHandlers(
+  daemon: () => Controlled,
+  service: Pick<ServiceManager, "whileBlocked">,
+): ControlHandlers {
   const statusOf = (name: string): RepositoryStatus => {
     const status = daemon()
       .sync.statuses()
@@ -85,6 +90,12 @@ export function controlHandlers(daemon: () => Controlled): ControlHandlers {
     "POST /explain": ({ body }: ControlCall) => daemon().searcher.explain(readExplain(body)),
     "POST /backup": ({ body, progress }: ControlCall) => daemon().backups.take(readFolder(body), progress),
     "POST /check": ({ body, progress }: ControlCall) => check(daemon().sync, isTrue(body, "repair"), progress),
+    "GET /metrics": () => daemon().metricsText(),
+    "GET /searches": () => daemon().searcher.running(),
+    "POST /profile": ({ body, signal, send }: ControlCall) =>
+      daemon().profiler.profile(readProfileSeconds(body), signal, send),
+    "POST /heap-snapshot": ({ signal, send }: ControlCall) =>
+      service.whileBlocked(() => daemon().profiler.heapSnapshot(signal, send)),
   };
 }
 
@@ -215,6 +226,13 @@ function readExplain(body: unknown): { query: string; patternType: string } {
     return { query: body.query, patternType };
   }
   throw new TrawlError("bad-request", 'explain takes {"query": TEXT, "patternType": TEXT}');
+}
+
+function readProfileSeconds(body: unknown): number {
+  const seconds = typeof body === "object" && body !== null && "seconds" in body ? body.seconds : undefined;
+  if (typeof seconds === "number" && Number.isInteger(seconds) && seconds >= 1 && seconds <= profileSecondsMax)
+    return seconds;
+  throw new TrawlError("bad-request", `a profile takes {"seconds": N}, from 1 to ${profileSecondsMax}`);
 }
 
 function isTrue(body: unknown, field: string): boolean {

@@ -31,6 +31,8 @@ import { commitWaiter, createGraphqlExecutor, createRequestServices } from "./pa
 import { mcpLoader, type McpLoader } from "./parts/mcp-parts.js";
 import { createHttpServer } from "./parts/http-parts.js";
 import { watchServices } from "./parts/service-gauges.js";
+import { Profiler } from "./parts/profiler.js";
+import { MetricsServer } from "./parts/metrics-server.js";
 import { createParts, type DaemonParts } from "./parts/parts.js";
 import { rereadOptions } from "./config/reread-options.js";
 import type { GraphqlExecutor } from "../graphql/execution/executor.js";
@@ -73,11 +75,14 @@ export class Daemon implements Controlled {
   readonly accessTokens: AccessTokenPolicy;
   readonly tokenLifetimes: TokenLifetimes;
   readonly backups: Backups;
+  readonly profiler: Profiler;
   readonly connections: Connections;
   readonly waitForCommit: Controlled["waitForCommit"];
   /** Resolves with the reason when the durable state of a store is unknown. */
   readonly storeLost: Promise<string>;
   readonly #server: HttpServer;
+  /** Undefined if the metrics are served with everything else. */
+  readonly #metricsServer: MetricsServer | undefined;
   readonly #control: ControlServer;
   /** Created lazily: parsing the schema takes 0.1 s, which would delay the first searches. */
   readonly #warmUpSteps: readonly (() => unknown)[];
@@ -124,6 +129,7 @@ export class Daemon implements Controlled {
     const mcp = mcpLoader(options, parts);
     this.#warmUpSteps = warmUpSteps(parts, graphql, mcp);
     this.#server = createHttpServer(options, parts, { webhookSecrets, services, graphql, mcp });
+    this.#metricsServer = options.metrics.listen === "" ? undefined : new MetricsServer(options, parts.registry, log);
     this.waitForCommit = commitWaiter(services);
     this.catalog = parts.catalog;
     this.searcher = parts.searcher;
@@ -133,6 +139,7 @@ export class Daemon implements Controlled {
     this.accessTokens = options.auth.accessTokens;
     this.tokenLifetimes = parts.tokenLifetimes;
     this.backups = parts.backups;
+    this.profiler = new Profiler({ nameOf: (threadId) => poolOfThread(parts.threads, threadId) });
     this.storeLost = parts.stores.lost;
     this.#configured = options;
   }
@@ -177,6 +184,10 @@ export class Daemon implements Controlled {
     for (const { id } of missing) this.sync.repairs.repair(id);
   }
 
+  metricsText(): Promise<string> {
+    return this.#parts.registry.text();
+  }
+
   /** Known once the port is open. */
   get externalUrl(): string {
     return this.searcher.baseUrl;
@@ -193,6 +204,7 @@ export class Daemon implements Controlled {
       listener,
     );
     this.#port = port;
+    this.#metricsServer?.start();
     const url = `http://${urlHost(this.#options)}:${port}`;
     this.searcher.baseUrl = this.#options.externalUrl || url;
     // Nobody can be asked for confirmation at startup: if most of a list is missing, it stays searchable until somebody is.
@@ -284,11 +296,12 @@ export class Daemon implements Controlled {
     const work = Promise.all([jobs.stop(), resumable.stop(), notifications.stop(), this.connections.close()]);
     this.#parts.watch.close();
     const streams = this.#server.stop(drainMs);
+    const metricsServer = this.#metricsServer?.stop();
     if (this.#port !== 0) widenSendBuffers(this.#port, lastBytesMax);
     await Promise.all([this.searcher.stop(), this.#parts.warmer.close()]);
-    await Promise.all([streams, this.#control.close(), this.sync.close(), work]);
+    await Promise.all([streams, metricsServer, this.#control.close(), this.sync.close(), work]);
     const { search, ingest, read } = this.#parts.threads;
-    await Promise.all([search.close(), ingest.close(), read.close()]);
+    await Promise.all([search.close(), ingest.close(), read.close(), this.#parts.spans?.close()]);
     await this.accounts.close();
     await this.audit.close();
     await this.#parts.snapshots.close();
@@ -328,6 +341,11 @@ async function largestMirrorId(dataFolder: string): Promise<number> {
     (max, folder) => Math.max(max, Number.parseInt(folder, 10) || 0),
     0,
   );
+}
+
+/** The name of the pool that the thread belongs to; undefined for a thread of none. */
+function poolOfThread(threads: DaemonParts["threads"], threadId: number): string | undefined {
+  return (["search", "read", "ingest"] as const).find((name) => threads[name].threadIds.includes(threadId));
 }
 
 /** What is prepared after the start, so that the first requests do not wait for it; each takes 10 ms or more. It may fail. */

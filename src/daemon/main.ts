@@ -35,7 +35,7 @@ export async function runDaemon(options: ResolvedOptions): Promise<number> {
     controlHandlers(() => {
       if (daemon === undefined) throw new TrawlError("overloaded", "the daemon is starting; try again in a moment");
       return daemon;
-    }),
+    }, manager),
     log,
   );
   await control.listen(options.data);

@@ -14,6 +14,9 @@ const variables = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"] as const;
  */
 const startMs = 120_000;
 
+/** Limit on such work. */
+const blockedMs = 120_000;
+
 /**
  * Notifies systemd of the daemon's status, using the protocol of sd_notify(3): `Type=notify` and `WatchdogSec=` of the
  * unit. Does nothing if the daemon was not started by systemd. A message that cannot be sent is logged, once per
@@ -108,6 +111,19 @@ export class ServiceManager {
       await work();
     } finally {
       if (--this.#reloads === 0) this.#tell(["READY=1"]);
+    }
+  }
+
+  /** For work that blocks the event loop for longer than the watchdog allows, such as a snapshot of the heap. */
+  async whileBlocked(work: () => Promise<void>): Promise<void> {
+    const setWatchdog = (periodMs: number): void => {
+      if (this.#watchdogMs > 0) this.#tell([`WATCHDOG_USEC=${periodMs * 1000}`, "WATCHDOG=1"]);
+    };
+    setWatchdog(Math.max(this.#watchdogMs, blockedMs));
+    try {
+      await work();
+    } finally {
+      setWatchdog(this.#watchdogMs);
     }
   }
 

@@ -104,6 +104,10 @@ export class IngestPool {
     return this.#run(task, []);
   }
 
+  get threadIds(): readonly number[] {
+    return this.#pool?.threadIds ?? [];
+  }
+
   /** Tasks that are waiting for a thread. */
   get waitingCount(): number {
     return this.#pool?.waitingCount ?? 0;

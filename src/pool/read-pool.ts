@@ -90,6 +90,10 @@ export class ReadPool {
       );
   }
 
+  get threadIds(): readonly number[] {
+    return this.#pool?.threadIds ?? [];
+  }
+
   /** Starts the threads in advance, so that the first read does not wait for them. */
   warm(): void {
     this.#pool ??= this.#start();

@@ -74,6 +74,10 @@ export class SearchPool {
     );
   }
 
+  get threadIds(): readonly number[] {
+    return this.#pool.threadIds;
+  }
+
   /**
    * Resolves with the result of the slice. Rejects with a `ThreadLoss` if its thread is lost: a thread that does not
    * return within 2 s after `deadlineMs` on the monotonic clock, or after the stop word of the control block is set, is

@@ -111,6 +111,11 @@ export class WorkerPool<Result> {
     this.#fill();
   }
 
+  /** The threads that have started, by the number that Node gives each. */
+  get threadIds(): readonly number[] {
+    return [...this.#threads].flatMap(({ threadId }) => threadId ?? []);
+  }
+
   /** Starts the threads that no task has needed yet; from now on, one that exits is replaced immediately. */
   startAll(): void {
     this.#threadCountMin = this.#options.threadCountMax;
@@ -474,6 +479,11 @@ class PoolThread {
     // The thread's own event reports the same, also while a task is running.
     this.#pool.on("error", () => undefined);
     this.#begin();
+  }
+
+  /** Undefined before it has started, and after it has exited. */
+  get threadId(): number | undefined {
+    return this.#pool.threads.at(0)?.threadId;
   }
 
   /** Posts a task to it. */

@@ -190,7 +190,12 @@ export class ResumableStreams {
       if (this.#isStopping || stream.state !== "interrupted") return;
       const { request: begun } = await stream.begin();
       const { run, snapshot } = await stream.continue(this.#streamBytesMax);
-      this.#search(stream, { ...begun, viewer: request.viewer, client: request.client, origin: request.origin }, run, snapshot);
+      this.#search(
+        stream,
+        { ...begun, viewer: request.viewer, client: request.client, origin: request.origin },
+        run,
+        snapshot,
+      );
     });
     this.#environment.metrics.resumableStreamStarts.inc({ outcome: "resumed" });
     this.#read(stream, offset, sink, request);

@@ -26,6 +26,7 @@ import { findNear } from "./report/near-results.js";
 import { visibleMs } from "./report/omissions.js";
 import { type SearchEnd, SearchRecord, SearchReport } from "./report/search-report.js";
 import { SearchReceipt } from "./report/search-receipt.js";
+import type { SearchSpan } from "./report/search-span.js";
 import type { SlowSearchLimits } from "./report/slow-searches.js";
 import type { Resolution } from "./repositories/repository-resolver.js";
 import { EventStream, ResultCounts, SearchResults } from "./results/search-results.js";
@@ -39,6 +40,23 @@ import type { Catalog } from "../catalog/catalog.js";
  * only a slice in a long call of RE2, or one that waits for the disk or a processor, is later.
  */
 const stopWaitMs = 500;
+
+/** UTF-16 units of a query that the operator is shown. */
+const describedLength = 200;
+
+/** A search that is running, as the operator sees it. */
+export interface RunningSummary {
+  /** Its beginning. */
+  readonly query: string;
+  readonly user: string;
+  /** The address of the client, or what the search belongs to. */
+  readonly from: string;
+  readonly lane: SearchLimits["lane"];
+  readonly durationMs: number;
+  readonly workerMs: number;
+  readonly scannedBytes: number;
+  readonly matchCount: number;
+}
 
 /** What to search for, and where. */
 export interface ChosenSearch {
@@ -158,6 +176,22 @@ export class RunningSearch implements SourceListener {
     this.#finish(receipt);
     await work;
     this.#source.release();
+  }
+
+  /** What the search has done so far. */
+  describe(): RunningSummary {
+    const { query, viewer, origin, client } = this.#request;
+    const { scannedBytes, workerMs } = this.#control.cost;
+    return {
+      query: query.slice(0, describedLength),
+      user: viewer.name,
+      from: origin?.remoteAddress || client,
+      lane: this.#limits.lane,
+      durationMs: this.#report.durationMs,
+      workerMs,
+      scannedBytes,
+      matchCount: this.#counts.matchCount,
+    };
   }
 
   /** Ends the search early with what was found; `reason` is shown to the client. */
@@ -383,4 +417,6 @@ export interface SearchEnvironment extends SourceServices, LimitDefaults, ShardR
   readonly budgets: CostBudgets;
   /** Which searches are logged. */
   readonly slowSearches: SlowSearchLimits;
+  /** Called with the span of each search that has ended; undefined if nobody wants it. */
+  readonly onSpan?: ((span: SearchSpan) => void) | undefined;
 }

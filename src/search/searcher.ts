@@ -25,14 +25,18 @@ import {
 } from "./changes/change-search.js";
 import { explainQuery } from "./explain.js";
 import { chooseIds, resolveInSteps, restrictTo, takeInTime } from "./repositories/repository-resolver.js";
-import { type ChosenSearch, RunningSearch, type SearchEnvironment } from "./running-search.js";
+import { type ChosenSearch, RunningSearch, type RunningSummary, type SearchEnvironment } from "./running-search.js";
 import type { SearchEnd } from "./report/search-report.js";
+import { toSpan } from "./report/search-span.js";
 import { SlowSearches } from "./report/slow-searches.js";
 import { searchLimits } from "./limits/search-limits.js";
 import { rehearseReading } from "./revisions/revision-batches.js";
 import { restoreInSteps, type SnapshotUse } from "./snapshot/search-snapshot.js";
 import { answerError } from "./report/alerts.js";
 import { escapeRegexp } from "../base/text.js";
+
+/** Limit on the running searches that are described at once. */
+const describedMax = 100;
 
 /** How long a refused client is asked to wait, in seconds. */
 const retryAfterSeconds = 1;
@@ -147,6 +151,11 @@ export class Searcher {
   /** Searches that are waiting for a permit. */
   get waitingCount(): number {
     return this.#permits.waitingCount;
+  }
+
+  /** The searches that have been running longest. */
+  running(): readonly RunningSummary[] {
+    return [...this.#running.values()].slice(0, describedMax).map((search) => search.describe());
   }
 
   /** Entries of the maps of all searches. */
@@ -360,6 +369,13 @@ export class Searcher {
     if (this.#isStopping) search.stop(stopMessage);
   }
 
+  #recordSpan(traceId: string, request: SearchRequest, end: SearchEnd): void {
+    const { onSpan } = this.#environment;
+    if (onSpan === undefined) return;
+    const span = toSpan(request, end, `${this.#baseUrl}/.api/search/trace/${traceId}`);
+    if (span !== undefined) onSpan(span);
+  }
+
   #recordEnd(id: number, traceId: string, request: SearchRequest, plan: SearchPlan, end: SearchEnd): void {
     this.#running.delete(id);
     this.#metrics.searchesRunning.set(this.#running.size);
@@ -371,6 +387,7 @@ export class Searcher {
     if (end.stoppingMs !== undefined) this.#metrics.searchStopSeconds.observe(end.stoppingMs / 1000);
     if (end.firstMatchesMs !== undefined)
       this.#metrics.searchFirstMatchesSeconds.observe({ lane: end.lane }, end.firstMatchesMs / 1000);
+    this.#recordSpan(traceId, request, end);
     // Nobody asks for those of the daemon's own searches, which would displace others.
     if (request.scope !== undefined) return;
     this.#slowSearches.record(request, end, `/.api/search/trace/${traceId}`);

@@ -119,7 +119,8 @@ export class Passwords {
     const before = this.#table.get(user.id)?.hash;
     const client = `${networkPrefix(actor.from)} user/${user.id}`;
     const waitMs = this.#guesses.begin(client, monotonicMs());
-    const refuse = (reason: SignInRefusal): void => this.#audit.recordSignInRefusal(actor.from, { user: user.name, reason });
+    const refuse = (reason: SignInRefusal): void =>
+      this.#audit.recordSignInRefusal(actor.from, { user: user.name, reason });
     if (waitMs > 0) {
       refuse("too many attempts to change the password");
       const seconds = Math.ceil(waitMs / 1000);

@@ -8,11 +8,17 @@ import { nearestWord } from "../../base/text.js";
 /** Calls the daemon that is running with this data directory; resolves with the result, throws the daemon's error. */
 export async function callDaemon(dataDirectory: string, call: DaemonCall): Promise<unknown> {
   const response = await send(dataDirectory, call);
-  for await (const line of createInterface({ input: response, crlfDelay: Infinity })) {
-    const message = JSON.parse(line) as ControlLine;
-    if (message.error !== undefined) throw deserializeError(message.error);
-    if (message.result !== undefined) return message.result;
-    call.progress(message.progress);
+  try {
+    for await (const line of createInterface({ input: response, crlfDelay: Infinity })) {
+      const message = JSON.parse(line) as ControlLine;
+      if (message.error !== undefined) throw deserializeError(message.error);
+      if (message.result !== undefined) return message.result;
+      if (message.chunk !== undefined) await call.chunk?.(message.chunk);
+      else call.progress(message.progress);
+    }
+  } finally {
+    // If the caller fails, the daemon stops working for it.
+    response.destroy();
   }
   throw new TrawlError("internal", "the daemon closed the connection without responding");
 }
@@ -37,10 +43,13 @@ export interface DaemonCall {
   readonly path: string;
   readonly body: unknown;
   readonly progress: (value: unknown) => void;
+  /** Gets the parts of a long text, one after the other. */
+  readonly chunk?: (text: string) => Promise<void>;
 }
 
-/** One line of a response; exactly one of the three is present. */
+/** One line of a response; exactly one of them is present. */
 interface ControlLine {
+  readonly chunk?: string;
   readonly progress?: unknown;
   readonly result?: unknown;
   readonly error?: SerializedError;

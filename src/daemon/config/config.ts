@@ -151,10 +151,13 @@ function checkListen(
   isPublicGiven: boolean,
   problems: string[],
 ): { listenHost: string; listenPort: number } {
-  const at = options.listen.lastIndexOf(":");
-  const listenHost = options.listen.slice(0, at).replace(/^\[|\]$/g, "");
-  const listenPort = Number(options.listen.slice(at + 1));
-  if (listenPort > 65_535) problems.push(`listen: the port of ${options.listen} is above 65535`);
+  const { host: listenHost, port: listenPort } = splitAddress(options.listen);
+  if (listenPort > portMax) problems.push(`listen: the port of ${options.listen} is above ${portMax}`);
+  const { listen } = options.metrics;
+  if (listen !== "" && splitAddress(listen).port > portMax)
+    problems.push(`metrics.listen: the port of ${listen} is above ${portMax}`);
+  if (listen === options.listen && listenPort !== 0)
+    problems.push("metrics.listen: it must differ from listen; leave it out to serve /metrics there");
   if (!isLoopback(listenHost) && !isPublicGiven) {
     problems.push(
       `listen: ${options.listen} is not a loopback address: set "auth": {"public": false} to ask everyone for an ` +
@@ -162,6 +165,14 @@ function checkListen(
     );
   }
   return { listenHost, listenPort };
+}
+
+const portMax = 65_535;
+
+/** The parts of HOST:PORT, without the brackets of an IPv6 address. */
+export function splitAddress(address: string): { readonly host: string; readonly port: number } {
+  const at = address.lastIndexOf(":");
+  return { host: address.slice(0, at).replace(/^\[|\]$/g, ""), port: Number(address.slice(at + 1)) };
 }
 
 function isLoopback(host: string): boolean {

@@ -23,10 +23,21 @@ export interface OptionProblem {
  * for the text of somebody who may not learn what is in the files that it names.
  */
 export function findOptionProblems(options: OptionValues, mayReadFiles: boolean): readonly OptionProblem[] {
-  const { listen, data, externalUrl, trustedHosts, trustedOrigins, trustedProxies, notifications, git, index } =
-    options;
+  const {
+    listen,
+    metrics,
+    data,
+    externalUrl,
+    trustedHosts,
+    trustedOrigins,
+    trustedProxies,
+    notifications,
+    git,
+    index,
+  } = options;
   const checks: readonly (readonly [key: OptionKey, check: () => unknown])[] = [
     ["listen", () => requireHost(listen)],
+    ["metrics.listen", () => metrics.listen === "" || requireHost(metrics.listen)],
     ["data", () => requireSocketPath(data)],
     ["externalUrl", () => new URL(externalUrl || "http://localhost")],
     ["trustedHosts", () => new TrustedHosts({ listenHost: "localhost", externalUrl: "", trustedHosts, machine: "" })],

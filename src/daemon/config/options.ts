@@ -637,6 +637,22 @@ export const optionTable = {
       "Webhooks by which code hosts announce a push at /.api/webhooks/ID: for each ID its secret, of at least 16 characters, or " +
       "where to read it: file:/PATH, or credential:NAME for a systemd credential.",
   },
+  "metrics.listen": {
+    kind: "string",
+    default: "",
+    pattern: "^((\\[[0-9A-Fa-f:.]+\\]|[^:\\s]+):[0-9]{1,5})?$",
+    allowed: "HOST:PORT, port 0 for a free one, or nothing",
+    description:
+      "Address of a second HTTP server, for nothing but /metrics, without a token: everybody who reaches it may read them. The address of listen then no longer serves them.",
+  },
+  "tracing.endpoint": {
+    kind: "string",
+    default: "",
+    pattern: "^(https?://[^\\s#]+)?$",
+    allowed: "http(s)://HOST:PORT/PATH, or nothing",
+    description:
+      "Where the span of each search is sent, by OTLP over HTTP with JSON, such as http://127.0.0.1:4318/v1/traces. Spans of a client that sends traceparent belong to its trace; if it has not sampled the trace, there is none.",
+  },
   "log.level": {
     kind: "choice",
     default: "info",

@@ -8,6 +8,7 @@ import type { Connections } from "../../codehost/connections.js";
 import type { Searcher } from "../../search/searcher.js";
 import type { SyncManager } from "../../sync/sync-manager.js";
 import type { Backups } from "./backup.js";
+import type { Profiler } from "./profiler.js";
 
 /** The operations that the control interface uses. */
 export interface Controlled {
@@ -19,6 +20,9 @@ export interface Controlled {
   readonly accessTokens: AccessTokenPolicy;
   readonly tokenLifetimes: TokenLifetimes;
   readonly backups: Backups;
+  readonly profiler: Profiler;
+  /** The text of `/metrics`. */
+  metricsText(): Promise<string>;
   readonly connections: Connections;
   /** See `waitForCommit` in browse. */
   readonly waitForCommit: (commit: AwaitedCommit) => Promise<void>;

@@ -63,6 +63,7 @@ export function createHttpServer(options: ResolvedOptions, parts: DaemonParts, s
     readiness: (viewer) =>
       readiness(parts.watch.damages, parts.sync.statuses(), viewer ?? anonymous, visibleNames(parts.catalog, viewer)),
     metrics: registry,
+    servesMetrics: options.metrics.listen === "",
     log,
     web: loadWebFiles(webFolder, log),
   });
@@ -116,7 +117,8 @@ function contentRoutes(
     search: searcher,
     watches: new ChangeWatches({ search: searcher, watchers: catalog.watchers }),
     content: {
-      contextFor: (viewer, origin) => new RequestContext(services, viewer, origin, options.graphql.timeoutSeconds * 1000),
+      contextFor: (viewer, origin) =>
+        new RequestContext(services, viewer, origin, options.graphql.timeoutSeconds * 1000),
       mirrorsFolder: join(options.data, "mirrors"),
       stallMs,
     },

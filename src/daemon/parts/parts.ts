@@ -1,3 +1,4 @@
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { Accounts } from "../../account/identity/accounts.js";
 import { ContextDirectory } from "../../account/context-directory.js";
@@ -35,6 +36,7 @@ import { Backups } from "./backup.js";
 import { watchGauges } from "./gauges.js";
 import type { ResolvedOptions } from "../config/options.js";
 import { RemoteRules } from "../../git/mirror/remote-rules.js";
+import { SpanExporter, spanSender } from "./span-exporter.js";
 import { SnapshotSchedule } from "./snapshot-schedule.js";
 import { StoreWatch } from "./store-watch.js";
 import { programVersion } from "./program.js";
@@ -61,6 +63,8 @@ export interface DaemonParts {
   readonly watch: StoreWatch;
   readonly searcher: Searcher;
   readonly revisionCache: RevisionCache;
+  /** Undefined unless spans are exported. */
+  readonly spans: SpanExporter | undefined;
   readonly warmer: ShardWarmer;
   readonly backups: Backups;
   readonly jobs: SearchJobs;
@@ -116,7 +120,8 @@ export function createParts(options: ResolvedOptions, files: CatalogSnapshots, l
   const accounts = createAccounts(stores, audit, log, catalog, sync);
   const contexts = new ContextDirectory(accounts, options.contexts);
   const watch = watchStores(stores, log, sync);
-  const searchParts = { catalog, threads, scheduler, cache, accounts, contexts, watch, sync, log, registry };
+  const spans = createSpanExporter(options, registry, log);
+  const searchParts = { catalog, threads, scheduler, cache, accounts, contexts, watch, sync, log, registry, spans };
   const searcher = createSearcher(options, searchParts);
   const warmer = createWarmer(options, searcher, searchParts, stores);
   const backups = new Backups({ dataFolder: options.data, catalog, records, sync, pool: ingest, log });
@@ -129,6 +134,7 @@ export function createParts(options: ResolvedOptions, files: CatalogSnapshots, l
     watch,
     searcher,
     revisionCache: cache,
+    spans,
     warmer,
     backups,
     jobs: createJobs(options, searcher, parts),
@@ -170,6 +176,25 @@ function createAccounts({ records }: Stores, audit: AuditLog, log: Log, catalog:
   return accounts;
 }
 
+function createSpanExporter(
+  { tracing }: ResolvedOptions,
+  { metrics }: MetricRegistry,
+  log: Log,
+): SpanExporter | undefined {
+  if (tracing.endpoint === "") return undefined;
+  const resource = {
+    "service.name": "trawl",
+    "service.version": programVersion(),
+    "host.name": hostname(),
+    "process.pid": String(process.pid),
+  };
+  return new SpanExporter({ send: spanSender(tracing.endpoint, userAgent()), resource, metrics, log });
+}
+
+function userAgent(): string {
+  return `trawl/${programVersion()}`;
+}
+
 function createTokenLifetimes({ auth }: ResolvedOptions): TokenLifetimes {
   return new TokenLifetimes({
     defaultDays: auth.tokenDays,
@@ -187,7 +212,10 @@ function watchStores({ records, shards }: Stores, log: Log, sync: SyncManager): 
 }
 
 interface SearchParts
-  extends Pick<DaemonParts, "catalog" | "threads" | "accounts" | "contexts" | "watch" | "sync" | "log" | "registry"> {
+  extends Pick<
+    DaemonParts,
+    "catalog" | "threads" | "accounts" | "contexts" | "watch" | "sync" | "log" | "registry" | "spans"
+  > {
   readonly scheduler: SliceScheduler;
   readonly cache: RevisionCache;
 }
@@ -227,6 +255,7 @@ function createSearcher(options: ResolvedOptions, parts: SearchParts): Searcher 
         costlyMs: options.log.costlySearchMilliseconds || Infinity,
         logsQueries: options.log.queries,
       },
+      onSpan: parts.spans && ((span) => parts.spans?.add(span)),
       onShardFailure: repairShard(parts),
     },
     shareLimits(search.concurrent, search.queue, clients.sharePercent),
@@ -342,7 +371,7 @@ function createNotifications(
     repository: (id) => catalog.repository(id),
     baseUrl: () => searcher.baseUrl,
     searchKey: (id) => globalId("SavedSearch", id),
-    userAgent: `trawl/${programVersion()}`,
+    userAgent: userAgent(),
     log,
     metrics,
     limits: {

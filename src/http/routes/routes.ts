@@ -102,6 +102,8 @@ export function addRoutes(server: HttpServer, services: Services): void {
           plainText,
           "Metrics include searches in private repositories: only a site admin may read them.\n",
         );
+      if (!services.servesMetrics)
+        return response.reply(404, plainText, "The metrics are served at another address: metrics.listen.\n");
       const text = await services.metrics.text();
       response.reply(200, { "Content-Type": services.metrics.contentType }, text);
     }),
@@ -142,6 +144,8 @@ export interface Services {
   /** Whether no repository is hidden from the viewer. */
   readonly seesAll: (viewer: Viewer) => boolean;
   readonly metrics: MetricRegistry;
+  /** False if another server does. */
+  readonly servesMetrics: boolean;
   readonly log: Log;
   readonly content: ContentServices;
   readonly refresh: ClientServices["refresh"];

@@ -11,8 +11,8 @@ import { Router } from "./router.js";
  * The control interface: JSON over HTTP on a socket in the data directory that only its owner may open, so callers need
  * no token.
  *
- * A response consists of JSON lines: any number of `{"progress": …}`, then one `{"result": …}` or
- * `{"error": {code, message}}`. The status is that of the error if it occurred before any progress, otherwise 200.
+ * A response consists of JSON lines: any number of `{"progress": …}` and of `{"chunk": …}`, parts of a text that is too
+ * long for one line, then one `{"result": …}` or `{"error": {code, message}}`. The status is that of the error if it occurred before any progress, otherwise 200.
  */
 export class ControlServer {
   readonly #log: Log;
@@ -74,11 +74,18 @@ export class ControlServer {
     response.on("close", () => left.abort());
     const writeLine = (line: unknown, status: number) => {
       if (!response.headersSent) response.writeHead(status, { "Content-Type": "application/x-ndjson" });
-      response.write(`${JSON.stringify(line)}\n`);
+      return response.write(`${JSON.stringify(line)}\n`);
     };
     try {
-      const progress = (value: unknown) => writeLine({ progress: value }, 200);
-      writeLine({ result: (await this.#call(request, progress, left.signal)) ?? null }, 200);
+      const call: CallOutput = {
+        progress: (value) => void writeLine({ progress: value }, 200),
+        send: async (chunk) => {
+          if (!writeLine({ chunk }, 200)) await waitForDrain(response, left.signal);
+          if (left.signal.aborted) throw new TrawlError("cancelled", "the caller has disconnected");
+        },
+        signal: left.signal,
+      };
+      writeLine({ result: (await this.#call(request, call)) ?? null }, 200);
     } catch (error) {
       if (!(error instanceof TrawlError)) this.#log.error({ err: error }, "control request failed");
       writeLine({ error: serializeError(error) }, error instanceof TrawlError ? error.httpStatus : 500);
@@ -86,12 +93,12 @@ export class ControlServer {
     response.end();
   }
 
-  async #call(request: IncomingMessage, progress: (value: unknown) => void, signal: AbortSignal): Promise<unknown> {
+  async #call(request: IncomingMessage, output: CallOutput): Promise<unknown> {
     const path = (request.url ?? "").split("?")[0] ?? "";
     const found = this.#router.find(request.method ?? "", path);
     if (found.kind !== "route") throw new TrawlError("not-found", `no control route ${request.method} ${path}`);
     const body = await readJson(request);
-    return await found.route({ params: found.params, body, progress, signal });
+    return await found.route({ params: found.params, body, ...output });
   }
 }
 
@@ -101,12 +108,17 @@ export type ControlHandlers = Readonly<Record<string, ControlHandler>>;
 /** The return value is the result, as JSON; an exception is the error. */
 export type ControlHandler = (call: ControlCall) => unknown;
 
-export interface ControlCall {
+export interface ControlCall extends CallOutput {
   readonly params: Readonly<Record<string, string>>;
   /** The JSON in the request; undefined if there was none. The handler must validate it. */
   readonly body: unknown;
+}
+
+interface CallOutput {
   /** Sends progress to the client before the result. */
   readonly progress: (value: unknown) => void;
+  /** Sends a part of a text before the result. Resolves when the client may get more; rejects with `cancelled`. */
+  readonly send: (chunk: string) => Promise<void>;
   /** Aborted when the client disconnects, and after the response. */
   readonly signal: AbortSignal;
 }
@@ -119,6 +131,19 @@ export function controlSocketPath(dataDirectory: string): string {
 const socketPathBytesMax = 107;
 
 const bodyBytesMax = 1 << 20;
+
+function waitForDrain(response: ServerResponse, left: AbortSignal): Promise<void> {
+  if (left.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = (): void => {
+      response.off("drain", done);
+      left.removeEventListener("abort", done);
+      resolve();
+    };
+    response.on("drain", done);
+    left.addEventListener("abort", done);
+  });
+}
 
 /** True if a process is listening on the socket. */
 function answers(path: string): Promise<boolean> {

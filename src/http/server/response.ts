@@ -173,9 +173,9 @@ export class HttpResponse {
 
   #writeHead(status: number, headers: Headers): void {
     this.#res.writeStatus(`${status} ${statusText[status] ?? "Unknown"}`);
-    if (this.#origin.requestId !== "") this.#res.writeHeader("X-Request-Id", this.#origin.requestId);
     for (const name in this.#headers) if (headers[name] === undefined) this.#res.writeHeader(name, this.#headers[name]);
     for (const name in headers) this.#res.writeHeader(name, headers[name]);
+    if (this.#origin.requestId !== "") this.#res.writeHeader("X-Request-Id", this.#origin.requestId);
     if (headers["Connection"] === "close") return;
     if (this.#connection === "closed") this.#res.writeHeader("Connection", "close");
     else if (this.#connection === "kept" && !this.#isLast()) this.#res.writeHeader("Keep-Alive", keepAlive);

@@ -54,10 +54,7 @@ export class SlowSearches {
     }
     const untold = this.#untoldCount === 0 ? {} : { untold: this.#untoldCount };
     this.#untoldCount = 0;
-    this.#log.info(
-      { ...this.#describe(request, end, trace), ...untold },
-      isSlow ? "a slow search" : "a costly search",
-    );
+    this.#log.info({ ...this.#describe(request, end, trace), ...untold }, isSlow ? "a slow search" : "a costly search");
   }
 
   #hasLine(): boolean {

@@ -153,7 +153,7 @@ async function requestsOfAllKinds(t: Test, daemon: DaemonProcess): Promise<void>
 
   await fetch(`${daemon.url}/.api/search/stream?q=a`, { headers: { Authorization: "token wrong" } });
   t.equal(await labelled(daemon, "trawl_credentials_refused_total"), 1);
-  const signIn = { method: "POST", body: new URLSearchParams({ email: "nobody", password: "wrong" }) };
+  const signIn = { method: "POST", body: JSON.stringify({ email: "nobody", password: "wrong password" }) };
   await fetch(`${daemon.url}/-/sign-in`, signIn);
   t.equal(await labelled(daemon, 'trawl_sign_in_failures_total{reason="no_such_user"}'), 1);
   await fetch(`${daemon.url}/.api/webhooks/none`, { method: "POST", body: "{}" });

@@ -104,7 +104,10 @@ t.test("a search that throws still ends its stream", async (t) => {
   );
   const response = await fetch(`${url}/.api/search/stream?q=a`, { headers: { "X-Request-Id": "abc" } });
   t.equal(response.headers.get("x-request-id"), "abc");
-  t.equal(await response.text(), 'event: error\ndata: {"message":"internal error in request abc"}\n\nevent: done\ndata: {}\n\n');
+  t.equal(
+    await response.text(),
+    'event: error\ndata: {"message":"internal error in request abc"}\n\nevent: done\ndata: {}\n\n',
+  );
 });
 
 t.test("gzip if the client accepts it", async (t) => {

@@ -173,7 +173,10 @@ t.test("each request has an id, and may be part of a trace", async (t) => {
     t.equal(seen.requestId, told);
   }
   t.not((await ask({})).told, (await ask({})).told);
-  const { told, text } = await ask({ "X-Request-Id": "q-7", traceparent: `00-${"ab".repeat(16)}-${"cd".repeat(8)}-01` }, "/throws");
+  const { told, text } = await ask(
+    { "X-Request-Id": "q-7", traceparent: `00-${"ab".repeat(16)}-${"cd".repeat(8)}-01` },
+    "/throws",
+  );
   t.equal(told, "q-7");
   t.equal(text, "internal error in request q-7\n");
   t.match(lines, [{ requestId: "q-7", traceId: "ab".repeat(16), msg: "request failed: deliberate" }]);

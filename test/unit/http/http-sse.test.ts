@@ -388,7 +388,15 @@ t.test("streams take turns", async (t) => {
   const streams = [new FakeStream(), new FakeStream()];
   const sinks = streams.map(
     (stream) =>
-      new SseStream(stream, "identity", 60_000, turns, { bytesSent: () => {}, stalled: () => {} }, silentLog(), noOrigin),
+      new SseStream(
+        stream,
+        "identity",
+        60_000,
+        turns,
+        { bytesSent: () => {}, stalled: () => {} },
+        silentLog(),
+        noOrigin,
+      ),
   );
   const seen: number[] = [];
   const note = (): void => void seen.push(Math.max(...streams.map(({ blocks }) => blocks.length)));

@@ -1,0 +1,60 @@
+import type { Command } from "commander";
+import { addConnectionOptions, dataOption, print, wholeNumber } from "../terminal/command-options.js";
+import { type TypedConnection, resolveConnection } from "../connection/connection.js";
+import { saveFromDaemon } from "./save-from-daemon.js";
+
+interface TypedTop extends TypedConnection {
+  readonly data: string;
+  readonly once: boolean;
+  readonly interval: number;
+}
+
+const intervalSecondsMax = 3_600;
+const profileSecondsMax = 120;
+
+/** Adds `trawl top`. */
+export function addTop(program: Command): void {
+  const command = program
+    .command("top")
+    .description(
+      "Show what the daemon does: searches, requests, the index and memory, refreshed until q or Ctrl-C. With --endpoint, from its /metrics, without the searches that are running.",
+    )
+    .addOption(dataOption())
+    .option("--once", "print one page, with averages since the start of the daemon", false)
+    .option("--interval <seconds>", "time between two pages", wholeNumber(1, intervalSecondsMax), 2);
+  addConnectionOptions(command).action(async (typed: TypedTop) => {
+    const { controlSource, endpointSource } = await import("./samples.js");
+    const { showTop, printOnce } = await import("./run-top.js");
+    const source = typed.endpoint === undefined ? controlSource(typed.data) : endpointSource(resolveConnection(typed));
+    const isShown = process.stdout.isTTY === true && process.stdin.isTTY === true && !typed.once;
+    if (isShown) await showTop(source, typed.interval);
+    else await printOnce(source);
+  });
+}
+
+/** Adds `trawl profile` and `trawl heap-snapshot`. */
+export function addProfile(program: Command): void {
+  program
+    .command("profile")
+    .argument("<file>", "where to write it; the name should end in .cpuprofile")
+    .addOption(dataOption())
+    .option("--seconds <n>", "duration of the profile", wholeNumber(1, profileSecondsMax), 10)
+    .description(
+      "Write a CPU profile of all threads of the running daemon to a file, for the developer tools of Chrome and similar programs.",
+    )
+    .action(async (file: string, { data, seconds }: { data: string; seconds: number }) => {
+      const byteCount = await saveFromDaemon(data, { path: "/profile", body: { seconds } }, file, "profile");
+      print(`${file}: ${byteCount} bytes`);
+    });
+  program
+    .command("heap-snapshot")
+    .argument("<file>", "where to write it; the name should end in .heapsnapshot")
+    .addOption(dataOption())
+    .description(
+      "Write a snapshot of the heap of the daemon's main thread to a file. For some seconds nothing is answered. It contains what is in memory, also secrets.",
+    )
+    .action(async (file: string, { data }: { data: string }) => {
+      const byteCount = await saveFromDaemon(data, { path: "/heap-snapshot", body: {} }, file, "heap snapshot");
+      print(`${file}: ${byteCount} bytes`);
+    });
+}
