@@ -11,6 +11,7 @@ import type { ContentServices } from "./named-content.js";
 import { headersOfEvery } from "../access/cors.js";
 import { graphqlAdmission, graphqlBytesMax } from "./graphql-route.js";
 import { guarded, guardedBody, type ViewerHandler } from "../access/guard.js";
+import type { ClientPermits } from "../access/permits.js";
 import { addMcpRoutes, type McpServices } from "./mcp-route.js";
 import { pageHandler } from "./page-routes.js";
 import { rawHandler } from "./raw-route.js";
@@ -178,7 +179,7 @@ const clientConfig = {
 };
 
 /** The sizes of bodies are bounded together, and a search is admitted when its body is complete. */
-const always = { refusal: () => undefined };
+const always: ClientPermits = { refusal: () => undefined, room: () => ({ countMax: Infinity, left: Infinity }) };
 
 /** Adds the route of a search for the patterns in the body, which `handle` gets. */
 function addPatternRoute(

@@ -55,6 +55,11 @@ export class HttpResponse {
     this.#headers = headers;
   }
 
+  /** Adds headers that the response will have in any case. */
+  addHeaders(headers: Headers): void {
+    this.#headers = { ...this.#headers, ...headers };
+  }
+
   /**
    * The response says how long its connection waits for another request, so that no client sends one while it is being
    * closed.
