@@ -136,7 +136,7 @@ function formHandler(origins: Pick<Origins, "trusts">, handler: FormHandler): Ha
       await handler(new Form(request.body), request, response);
     } catch (error) {
       if (!(error instanceof TrawlError) || error.httpStatus === 500) throw error;
-      response.reply(error.httpStatus, plainText, `${error.message}\n`);
+      response.replyError(error.httpStatus, error.code, error.message);
     }
   };
 }

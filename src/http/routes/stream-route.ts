@@ -191,7 +191,7 @@ async function resume(
     await resumable.resume(found, searched, sink);
   } catch (error) {
     if (!(error instanceof TrawlError) || error.code === "internal") throw error;
-    if (sink === undefined) response.reply(error.httpStatus, plainText, `${error.message}\n`);
+    if (sink === undefined) response.replyError(error.httpStatus, error.code, error.message);
     else sink.fail(error.message);
   }
 }

@@ -90,7 +90,7 @@ function webhookHandler({ webhookSecrets, requestByAddress, recordRefusal, count
     } catch (error) {
       if (!(error instanceof TrawlError)) throw error;
       count("invalid");
-      return response.reply(error.httpStatus, plainText, `${error.message}\n`);
+      return response.replyError(error.httpStatus, error.code, error.message);
     }
   };
 }

@@ -6,6 +6,7 @@ import { originFields } from "../../model/request-origin.js";
 import { ClientAddresses } from "./client-address.js";
 import type { BodyAdmission, Handler, Method, RequestCheck, RequestObserver } from "./handler.js";
 import { type Headers, plainText } from "./headers.js";
+import { acceptsProblem } from "./problem.js";
 import { ByteBudget, RequestBody } from "./request-body.js";
 import { copyRequest, type HttpRequest, type RequestHead, withBody } from "./request.js";
 import { HttpResponse } from "./response.js";
@@ -179,6 +180,7 @@ export class HttpServer {
     try {
       const { request, isHttp10, fault } = copyRequest(res, req, method, this.#addresses, httpSecret);
       response.origin = request;
+      if (acceptsProblem(request.headers.get("accept"))) response.sendProblems();
       if (fault !== undefined) return refuseFraming(response, fault);
       if (isHttp10) response.avoidChunks();
       if (request.headers.get("connection")?.toLowerCase() === "close") response.announceClose();
