@@ -5,6 +5,7 @@ import { FairSemaphore, share, shareLimits } from "../../base/fair-semaphore.js"
 import type { MetricRegistry } from "../../base/metrics.js";
 import type { Viewer } from "../../model/viewer.js";
 import type { GraphqlExecutor } from "../../graphql/execution/executor.js";
+import { addOpenApiRoute } from "./api-route.js";
 import { blameHandler, blamePattern } from "./blame-route.js";
 import { addClientRoutes, type ClientServices } from "./client-routes.js";
 import type { ContentServices } from "./named-content.js";
@@ -113,6 +114,7 @@ export function addRoutes(server: HttpServer, services: Services): void {
   addSignInRoutes(server, services);
   addOAuthRoutes(server, services);
   addClientRoutes(server, services, guard);
+  addOpenApiRoute(server, services.externalUrl, guard);
   addWebhookRoute(server, services.webhooks);
   addWebFileRoute(server, services.web);
   const raw = rawHandler(services.content, services.sharePercent);

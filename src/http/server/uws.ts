@@ -116,6 +116,15 @@ export class HttpServer {
     this.#router.add(method, pattern, { kind: "body", admission, bodyBytesMax });
   }
 
+  /** Method and pattern of each route, in the order in which they were added. */
+  routes(): readonly { readonly method: string; readonly pattern: string }[] {
+    return this.#router.patterns();
+  }
+
+  hasRoute(method: string, pattern: string): boolean {
+    return this.routes().some((route) => route.method === method && route.pattern === pattern);
+  }
+
   /**
    * Sets the handler of requests that match no route, whatever their method; without it they get 404. They are observed
    * under this name.
