@@ -58,6 +58,9 @@ t.test("alerts and dashboard use only existing metrics", async (t) => {
   };
   const queries = panels.flatMap(({ targets }) => targets?.map(({ expr }) => expr) ?? []);
   t.ok(alerts.length > 10 && queries.length > 20);
+  // Without quotes, YAML takes a brace at the begin for that of an object.
+  for (const [, text] of readFileSync(alertsFile, "utf8").matchAll(/^ +(?:expr|summary): (.*)$/gm))
+    t.match(text, /^(?:"[^"]*"|[^"{[&*!|>%@`'#][^#]*)$/, `${text} is a plain or a quoted text`);
   for (const name of [...alerts, ...queries].flatMap(namesIn)) t.ok(known.has(name), name);
 });
 
