@@ -38,6 +38,20 @@ t.test("overlapping reloads end as one", async (t) => {
   t.equal(sent.at(-1), "READY=1", "also when one fails");
 });
 
+t.test("the watchdog waits for work that blocks the event loop", async (t) => {
+  const { manager, sent } = recorded(10_000);
+  await t.rejects(
+    manager.whileBlocked(async () => {
+      t.same(sent, ["WATCHDOG_USEC=120000000\nWATCHDOG=1"]);
+      throw new TypeError("bad");
+    }),
+  );
+  t.same(sent.slice(1), ["WATCHDOG_USEC=10000000\nWATCHDOG=1"]);
+  const without = recorded(0);
+  await without.manager.whileBlocked(async () => undefined);
+  t.same(without.sent, [], "there is no watchdog");
+});
+
 t.test("the systemd variables are removed from the environment", async (t) => {
   const environment: NodeJS.ProcessEnv = {
     NOTIFY_SOCKET: "/run/x",

@@ -215,7 +215,7 @@ t.test("a cookie is accepted only from our own or trusted pages", async (t) => {
  */
 t.test("what pages of other origins can read and send", async (t) => {
   const daemon = shared;
-  const untrustedHeaders = "Content-Type, Authorization, X-Sourcegraph-Should-Trace";
+  const untrustedHeaders = "Content-Type, Authorization, X-Sourcegraph-Should-Trace, X-Request-Id, traceparent";
   const allowedTo = async (path: string, method: string, headers: Record<string, string>) => {
     const answer = await request(daemon, path, { method, headers });
     t.match(answer.headers.get("vary"), /\bOrigin\b/);
