@@ -22,7 +22,7 @@ struct Words {
 
 class Arguments {
  public:
-  static constexpr size_t countMax = 18;
+  static constexpr size_t countMax = 40;
 
   Arguments(napi_env env, napi_callback_info info) : env_(env) {
     size_t count = countMax;
@@ -50,6 +50,16 @@ class Arguments {
   Shorts shorts(size_t index) {
     Array array = typedArray(values_[index], napi_uint16_array);
     return {static_cast<const uint16_t*>(array.data), array.length};
+  }
+
+  struct Doubles {
+    const double* data;
+    size_t length;
+  };
+
+  Doubles doubles(size_t index) {
+    Array array = typedArray(values_[index], napi_float64_array);
+    return {static_cast<const double*>(array.data), array.length};
   }
 
   // An array of Int32Arrays, of each of which the first word is checked.
@@ -111,7 +121,7 @@ class Arguments {
     need(fits);
     if (!fits) return {nullptr, 0};
     // An empty array may have no address, and memcpy and memchr must have one, even for no bytes.
-    static uint32_t nothing;
+    alignas(8) static uint64_t nothing;
     return {data == nullptr ? &nothing : data, length};
   }
 

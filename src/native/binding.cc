@@ -15,6 +15,7 @@
 #include "packs-binding.h"
 #include "patterns-binding.h"
 #include "postings-binding.h"
+#include "ranking-binding.h"
 #include "process.h"
 #include "request-filter.h"
 #include "socket.h"
@@ -287,7 +288,7 @@ bool addKernel(napi_env env, napi_value kernels, const Loops* loops) {
     if (!addFunction(env, kernel, entry, loops)) return false;
   }
   return addPostingFunctions(env, kernel) && addDocumentFunctions(env, kernel) && addSymbolFunctions(env, kernel, loops) &&
-         addDigestFunction(env, kernel) && addPatternFunctions(env, kernel, loops) &&
+         addDigestFunction(env, kernel) && addPatternFunctions(env, kernel, loops) && addRankingFunction(env, kernel, loops) &&
          napi_set_named_property(env, kernels, loops->name, kernel) == napi_ok;
 }
 

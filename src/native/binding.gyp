@@ -11,6 +11,7 @@
         "kernel/digest.cc",
         "kernel/documents-binding.cc",
         "kernel/documents.cc",
+        "kernel/file-weight.cc",
         "kernel/loops-avx2.cc",
         "kernel/loops-avx512.cc",
         "kernel/loops-neon.cc",
@@ -23,6 +24,9 @@
         "kernel/posting-lists.cc",
         "kernel/postings-binding.cc",
         "kernel/postings.cc",
+        "kernel/ranking-binding.cc",
+        "kernel/ranking.cc",
+        "kernel/score.cc",
         "kernel/symbols-binding.cc",
         "kernel/symbols.cc",
         "memory/memory.cc",
@@ -42,7 +46,7 @@
       "include_dirs": [".", "http", "kernel", "memory", "packs", "process", "socket"],
       "libraries": ["-ldeflate"],
       "defines": ["NAPI_VERSION=8"],
-      "cflags_cc": ["-std=c++20", "-O3", "-Wall", "-Wextra", "-fvisibility=hidden", "-fno-rtti"],
+      "cflags_cc": ["-std=c++20", "-O3", "-Wall", "-Wextra", "-fvisibility=hidden", "-fno-rtti", "-ffp-contract=off"],
       "cflags_cc!": ["-std=gnu++17", "-std=gnu++20", "-O2", "-fno-exceptions"]
     }
   ]

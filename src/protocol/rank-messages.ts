@@ -187,13 +187,18 @@ export function decodeShards({ shards }: RankedColumns): RankedShard[] {
 function compareRanked(a: RankedDocument, b: RankedDocument): number {
   return (
     b.score - a.score ||
-    b.stars - a.stars ||
-    b.committedSeconds - a.committedSeconds ||
-    compareTexts(a.repository, b.repository) ||
+    compareOrigins(a, b) ||
     compareTexts(a.path, b.path) ||
     a.shard - b.shard ||
     a.document - b.document
   );
+}
+
+/** Where documents with the same score come from. */
+export type RankedOrigin = Pick<RankedDocument, "stars" | "committedSeconds" | "repository">;
+
+export function compareOrigins(a: RankedOrigin, b: RankedOrigin): number {
+  return b.stars - a.stars || b.committedSeconds - a.committedSeconds || compareTexts(a.repository, b.repository);
 }
 
 function compareTexts(a: string, b: string): number {
@@ -226,9 +231,9 @@ export class BestDocuments {
     return this.#documents;
   }
 
-  /** False if no document with this score can be among the first. */
-  wants(score: number): boolean {
-    return this.#worst === undefined || score >= this.#worst.score;
+  /** No document with a lower score can be among the first. */
+  get scoreMin(): number {
+    return this.#worst?.score ?? 0;
   }
 
   offer(document: RankedDocument): void {

@@ -66,6 +66,12 @@ export class FileFilters {
     keepVerdicts(this.#reader, this.#given, this.#verdicts);
   }
 
+  /** By document: `passing` if it passes all filters. Undefined without filters. */
+  verdicts(): Uint8Array | undefined {
+    this.decideAll();
+    return this.isEmpty ? undefined : this.#verdicts;
+  }
+
   /** Whether the document passes all filters. */
   passes(document: number): boolean {
     if (this.#filters.length === 0) return true;

@@ -87,13 +87,13 @@ const hashBits = 16;
 export class PathTrigrams {
   /** Whether some path contains a character that folds into ASCII from outside ASCII. */
   readonly hasFoldException: boolean;
-  readonly #bits = new Uint32Array((1 << hashBits) / 32);
+  readonly bits = new Uint32Array((1 << hashBits) / 32);
 
   constructor(paths: Buffer) {
     this.hasFoldException = holdsFoldException(paths);
     for (let at = 0; at + 2 < paths.length; at++) {
       const bit = hash(trigramAt(paths, at));
-      this.#bits[bit >>> 5] |= 1 << (bit & 31);
+      this.bits[bit >>> 5] |= 1 << (bit & 31);
     }
   }
 
@@ -104,7 +104,7 @@ export class PathTrigrams {
   mayContain(literal: Uint8Array): boolean {
     for (let at = 0; at + 2 < literal.length; at++) {
       const bit = hash(trigramAt(literal, at));
-      if (((this.#bits[bit >>> 5] >>> (bit & 31)) & 1) === 0) return false;
+      if (((this.bits[bit >>> 5] >>> (bit & 31)) & 1) === 0) return false;
     }
     return true;
   }
@@ -117,7 +117,7 @@ const known = new WeakMap<PathTable, PathTrigrams | undefined>();
  * The trigrams of the paths of a shard. Undefined when they are requested for the first time: for a reader that is used
  * once, as for a revision that is not indexed, a scan is cheaper.
  */
-function findPathTrigrams(reader: PathTable): PathTrigrams | undefined {
+export function findPathTrigrams(reader: PathTable): PathTrigrams | undefined {
   let trigrams = known.get(reader);
   if (trigrams === undefined && known.has(reader)) trigrams = new PathTrigrams(reader.paths);
   known.set(reader, trigrams);
@@ -125,7 +125,7 @@ function findPathTrigrams(reader: PathTable): PathTrigrams | undefined {
 }
 
 /** Whether some path contains a character that folds into ASCII from outside ASCII. */
-function holdsFoldException(paths: Buffer): boolean {
+export function holdsFoldException(paths: Buffer): boolean {
   return foldedCharacters.some(({ bytes }) => paths.includes(bytes));
 }
 

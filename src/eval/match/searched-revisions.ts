@@ -9,6 +9,14 @@ export interface SearchedRepository {
   readonly choice: RevisionChoice;
 }
 
+/** What is searched of a repository. */
+export interface RankedRepository {
+  /** Undefined if the repository is hidden. */
+  readonly summary: RepositorySummary | undefined;
+  /** A bit for each branch. */
+  readonly branches: number;
+}
+
 /** A shard with more repositories holds few documents of each. */
 const singleRevisionsMax = 32;
 
@@ -67,6 +75,19 @@ export class SearchedRevisions {
       found.push(choices.length === 0 || summary === undefined ? undefined : { summary, choice: choices[0] });
     }
     return found;
+  }
+
+  /**
+   * By repository number, on which branches its documents are searched. Undefined if documents have revisions that are not
+   * indexed, or if there are so many repositories that this would take too long.
+   */
+  searchedRepositories(): RankedRepository[] | undefined {
+    const { repositories } = this.#reader;
+    if (this.#visibility.sets !== undefined || repositories.length > singleRevisionsMax) return undefined;
+    return Array.from(repositories, (_, number) => ({
+      summary: this.#summary(number),
+      branches: this.#indexedRevisions(number).reduce((mask, { bit }) => mask | (1 << bit), 0) >>> 0,
+    }));
   }
 
   /** True only if every document is searched at some revision; found without looking at each. */

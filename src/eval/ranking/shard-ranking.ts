@@ -52,16 +52,23 @@ export interface ShardBest extends RankedShard {
 }
 
 /** Of a shard with more results, none are counted. */
-const countedDocumentsMax = 1 << 16;
+export const countedDocumentsMax = 1 << 16;
 
 /** The ranges of a document with more are found again when it is written. */
 const keptRangesMax = 512;
 
 /** Whether a result depends on nothing but its document and the ranges in it. */
-function dependsOnRanges(options: SearchOptions, reader: ShardReader): boolean {
+export function dependsOnRanges(options: SearchOptions, reader: ShardReader): boolean {
   const { plan, people, receipt, claims, commitSets, resultLimits } = options;
   const hasOthers = plan.basicQueries.length > 1 || people !== undefined || receipt || claims !== undefined;
   return !hasOthers && commitSets === undefined && resultLimits === undefined && !(reader instanceof SymbolView);
+}
+
+/** The most rows of a document that count for the limit of the search; undefined if no number is known to count. */
+export function countedRowsMax({ plan, claims, chunkMatches }: SearchOptions): number | undefined {
+  const isWhole = claims === undefined && plan.resultOptions.every(({ select }) => select === undefined);
+  // A document with more rows may have a full line, and is not sent then.
+  return isWhole ? lineMatchCountMax(chunkMatches) : undefined;
 }
 
 /** Reused for each document of a thread. */
@@ -92,33 +99,31 @@ export class ShardRanking {
   readonly #best: BestDocuments;
   /** Undefined if no number of matches is known to count. */
   readonly #rowCountMax: number | undefined;
-  readonly #others: Pick<BestDocuments, "wants">;
+  readonly #scoreMin: number;
   readonly #lineMatchCountMax: number;
   readonly #keepsRanges: boolean;
   #found: Rows | undefined;
   #foundCount = 0;
   #isComplete = true;
 
-  /** `others` tells which scores can be among the first of all shards. */
+  /** `others` are the best of other shards: lower scores than all of them have are not wanted. */
   constructor(
     target: RankedTarget,
     options: SearchOptions,
     budget: RankBudget,
     kernel: Kernel,
     stop: StopCheck,
-    others: Pick<BestDocuments, "wants">,
+    others: Pick<BestDocuments, "scoreMin">,
   ) {
     this.#target = target;
     this.#kernel = kernel;
-    this.#others = others;
+    this.#scoreMin = others.scoreMin;
     this.#budget = budget;
     this.#stop = stop;
     this.#best = new BestDocuments(budget.keptDocuments, budget.keptMatches);
-    const { basicQueries, resultOptions } = options.plan;
-    // A document with more rows may have a full line, and is not sent then.
-    const isWhole = options.claims === undefined && resultOptions.every(({ select }) => select === undefined);
+    const { basicQueries } = options.plan;
     this.#lineMatchCountMax = lineMatchCountMax(options.chunkMatches);
-    this.#rowCountMax = isWhole ? this.#lineMatchCountMax : undefined;
+    this.#rowCountMax = countedRowsMax(options);
     this.#keepsRanges = dependsOnRanges(options, target.reader);
     // Otherwise all results are shown, which takes a search.
     const isCut = options.displayCountMax < options.matchCountMax;
@@ -290,7 +295,7 @@ export class ShardRanking {
 
   /** Whether a document with this score can be among the best of this shard, and of those that were ranked before. */
   #wants(score: number): boolean {
-    return this.#best.wants(score) && this.#others.wants(score);
+    return score >= Math.max(this.#best.scoreMin, this.#scoreMin);
   }
 
   /** How many matches of the document count for the limit of the search, at least. */

@@ -4,12 +4,20 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { Kernel } from "./kernel.js";
+import type { RankArgument } from "./ranking-kernel.js";
 
 /** The methods of a kernel. A call with arguments of the wrong type or out of range throws a TypeError. */
 export interface NativeMethods
   extends Omit<
     Kernel,
-    "name" | "encodeResults" | "encodeSymbols" | "visibleContents" | "listResults" | "scanWindows" | "unitsOfPatterns"
+    | "name"
+    | "encodeResults"
+    | "encodeSymbols"
+    | "visibleContents"
+    | "listResults"
+    | "scanWindows"
+    | "unitsOfPatterns"
+    | "rankShard"
   > {
   /** The properties of a `ResultsRequest`, in its order. */
   encodeResults(...request: readonly (Uint8Array | Uint32Array | number | boolean)[]): boolean;
@@ -23,6 +31,8 @@ export interface NativeMethods
   visibleContents(...request: readonly (Uint32Array | number)[]): number;
   /** The properties of a `DocumentTable`, then the others of a `ListRequest`, in their order. */
   listResults(...request: readonly (Uint32Array | number)[]): void;
+  /** See `rankArguments`. */
+  rankShard(...request: readonly RankArgument[]): number;
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { DocumentTable, ListRequest } from "./document-table.js";
 import type { PatternKernel } from "./pattern-kernel.js";
+import type { RankingKernel } from "./ranking-kernel.js";
 import type { SymbolKernel } from "./symbol-kernel.js";
 
 /** The words of a `cursor` of the scans: `rows` counts pairs, or triples of a scan for many literals. */
@@ -18,7 +19,7 @@ export const cursorWords = { range: 0, position: 1, rows: 2, work: 3 } as const;
  *
  * Caller guarantees: ranges lie within the text, and `from <= to`. The capacity of an array is its length.
  */
-export interface Kernel extends SymbolKernel, PatternKernel {
+export interface Kernel extends SymbolKernel, PatternKernel, RankingKernel {
   readonly name: "native" | "ts";
 
   /**

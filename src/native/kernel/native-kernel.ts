@@ -2,6 +2,7 @@ import { loadAddon, type NativeMethods } from "./addon.js";
 import { type ListRequest, tableArguments } from "./document-table.js";
 import type { Kernel } from "./kernel.js";
 import type { PatternKernel } from "./pattern-kernel.js";
+import { rankArguments } from "./ranking-kernel.js";
 
 /**
  * Returns the kernel of the C++ addon that uses the widest vector instructions of this processor. Throws `bad-config`
@@ -21,6 +22,7 @@ export function kernelOver({
   encodeSymbols,
   visibleContents,
   listResults,
+  rankShard,
   ...loops
 }: NativeMethods): Kernel {
   return {
@@ -30,6 +32,7 @@ export function kernelOver({
     visibleContents: (table, contents, contentCount, out, counts) =>
       visibleContents(...tableArguments(table), contents, contentCount, out, counts),
     listResults: (request) => listResults(...listArguments(request)),
+    rankShard: (request) => rankShard(...rankArguments(request)),
     encodeResults: (request) =>
       encodeResults(
         request.text,

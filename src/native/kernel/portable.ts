@@ -44,6 +44,7 @@ export const portableKernel: Kernel = {
   scanWindows,
   unitsOfPatterns,
   sortLabels,
+  rankShard: undefined,
 };
 
 function visibleContents(

@@ -56,11 +56,13 @@ export class SymbolReader {
   readonly keys: Uint32Array;
   readonly postingStart: Uint32Array;
   readonly postings: Buffer;
-  readonly #nameKeys: NameKeys;
+  /** By the keys of names, in the order of both. */
+  readonly nameKeys: NameKeys;
   readonly #shard: ShardReader;
   /** The whole value. */
   readonly bytes: Uint8Array;
-  readonly #recordStarts: Uint32Array;
+  /** By part: where its record begins; then the size of all. */
+  readonly recordStarts: Uint32Array;
   readonly #records: Buffer;
 
   /**
@@ -91,7 +93,7 @@ export class SymbolReader {
       return new Uint32Array(piece.buffer, piece.byteOffset, wordCount);
     };
     this.nameStarts = takeWords(count + 1);
-    this.#recordStarts = takeWords(count + 1);
+    this.recordStarts = takeWords(count + 1);
     this.states = take(count);
     this.producer = take(word("producerBytes")).toString();
     this.kinds = take(word("kindsBytes")).toString("latin1").split("\n");
@@ -102,11 +104,11 @@ export class SymbolReader {
     this.postings = take(word("postingsBytes"));
     this.#records = take(word("recordsBytes"));
     const keyCount = word("nameKeyCount");
-    this.#nameKeys = { keys: takeWords(keyCount), parts: takeWords(keyCount) };
+    this.nameKeys = { keys: takeWords(keyCount), parts: takeWords(keyCount) };
     if (keyCount > this.symbolCount) this.#fail("it has more keys of names than symbols");
     if (this.symbolCount > this.#records.length / symbolBytesMin)
       this.#fail("its records are too short for its symbols");
-    if (!isAscending(this.#recordStarts, this.#records.length)) this.#fail("its records are not ascending");
+    if (!isAscending(this.recordStarts, this.#records.length)) this.#fail("its records are not ascending");
     if (!isAscending(this.postingStart, this.postings.length) || !isStrict(this.keys))
       this.#fail("its posting lists are not ascending");
     if (!isStrict(this.foldExceptions) || (this.foldExceptions.at(-1) ?? -1) >= count)
@@ -125,7 +127,7 @@ export class SymbolReader {
    * same key.
    */
   findNamed(key: number, take: (part: number) => void): void {
-    findNamedParts(this.#nameKeys, key, (part) => {
+    findNamedParts(this.nameKeys, key, (part) => {
       if (part < this.parts.count) take(part);
     });
   }
@@ -153,7 +155,7 @@ export class SymbolReader {
 
   /** The record of a part, as a range of the records; empty if it has no symbols. */
   recordRange(part: number): readonly [from: number, to: number] {
-    return [this.#recordStarts[part], this.#recordStarts[part + 1]];
+    return [this.recordStarts[part], this.recordStarts[part + 1]];
   }
 
   record(part: number): Uint8Array {
@@ -186,7 +188,7 @@ export class SymbolReader {
    */
   kindsOf(part: number, rows: Uint32Array, rowFrom: number, rowTo: number, kernel: SymbolKernel): Uint32Array {
     if (kindNumbers.length < rowTo - rowFrom) kindNumbers = new Uint32Array(2 * (rowTo - rowFrom));
-    const [from, to] = [this.#recordStarts[part], this.#recordStarts[part + 1]];
+    const [from, to] = [this.recordStarts[part], this.recordStarts[part + 1]];
     const namesFrom = this.nameStarts[part];
     this.guarded(() => kernel.symbolKinds(this.#records, from, to, namesFrom, rows, rowFrom, rowTo, kindNumbers));
     return kindNumbers;
@@ -254,7 +256,7 @@ export class SymbolReader {
       this.read(part);
     }
     const { keys, parts } = gatherNameKeys(names, this.nameStarts);
-    if (!areEqual(keys, this.#nameKeys.keys) || !areEqual(parts, this.#nameKeys.parts))
+    if (!areEqual(keys, this.nameKeys.keys) || !areEqual(parts, this.nameKeys.parts))
       this.#fail("its keys of names are not those of its names");
   }
 

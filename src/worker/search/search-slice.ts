@@ -47,7 +47,8 @@ import { lostPart, type OpenShard } from "./shard-opener.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
 import type { BasicQueryEvaluator } from "../../eval/match/basic-query-evaluator.js";
 import { SymbolView } from "../../shard/symbols/symbol-view.js";
-import { type RankedTarget, ShardRanking } from "../../eval/ranking/shard-ranking.js";
+import { type RankedTarget, type ShardBest, ShardRanking } from "../../eval/ranking/shard-ranking.js";
+import { findWordSearch, rankWords, type WordRanker } from "../../eval/ranking/word-ranking.js";
 import {
   BestDocuments,
   checkRanked,
@@ -488,6 +489,8 @@ export class RankSlice {
   readonly #startedMs = performance.now();
   /** Whether names of symbols are searched instead of texts. */
   readonly #ofSymbols: boolean;
+  /** Undefined if shards are ranked the general way. */
+  readonly #words: WordRanker | undefined;
   #mayRequestHelp: boolean;
   #candidateCount = 0;
 
@@ -501,6 +504,12 @@ export class RankSlice {
     this.#ofSymbols = task.options.plan.basicQueries.some(({ text }) => text?.symbols !== undefined);
     this.#mayRequestHelp = task.isAlone;
     this.#best = new BestDocuments(task.budget.keptDocuments, task.budget.keptMatches);
+    // The kernel does not tell the parts of a score.
+    const search = task.withParts ? undefined : findWordSearch(task.options, thread.kernel);
+    if (search !== undefined) {
+      const { options, budget } = task;
+      this.#words = { search, options, budget, kernel: thread.kernel, control: this.#control, stop: this.#stop };
+    }
   }
 
   run(snapshot: ShardSnapshot): RankTaskResult {
@@ -552,7 +561,7 @@ export class RankSlice {
 
   /** A shard that fails has no ranked results: it is searched afterwards, which reports the failure. */
   #rankShard(snapshot: ShardSnapshot, shard: number): void {
-    const { shards, kernel } = this.#thread;
+    const { shards } = this.#thread;
     const { faultCount } = shards;
     try {
       const target = this.#open(snapshot, shard);
@@ -560,11 +569,7 @@ export class RankSlice {
         this.#shards.push({ shard, isComplete: false, keptCount: 0, stats: noStats() });
         return;
       }
-      const ranking = new ShardRanking(target, this.#task.options, this.#task.budget, kernel, this.#stop, this.#best);
-      const { best, found, isWhole, ...ranked } = ranking.run((count) => {
-        this.#candidateCount += count;
-        if (this.#candidateCount > aloneContentsMax) this.#requestHelp();
-      });
+      const { best, found, isWhole, ...ranked } = this.#rankTarget(target);
       shards.requireNoFault(faultCount, target.reader.id);
       this.#shards.push(ranked);
       const { rows } = this.#task;
@@ -573,6 +578,22 @@ export class RankSlice {
     } catch (error) {
       if (!isCancelled(error)) this.#failures.push({ shardId: this.#shardId(shard), error: serializeError(error) });
     }
+  }
+
+  #rankTarget(target: RankedTarget): ShardBest {
+    const { options, budget } = this.#task;
+    const found = this.#words && rankWords(target, this.#words, this.#best);
+    if (found !== undefined) {
+      this.#addCandidates(found.stats.candidateContents);
+      return found;
+    }
+    const ranking = new ShardRanking(target, options, budget, this.#thread.kernel, this.#stop, this.#best);
+    return ranking.run((count) => this.#addCandidates(count));
+  }
+
+  #addCandidates(count: number): void {
+    this.#candidateCount += count;
+    if (this.#candidateCount > aloneContentsMax) this.#requestHelp();
   }
 
   #shardId(shard: number): number {

@@ -1,15 +1,18 @@
 /** Which of the documents of a shard come first, and that a small budget leaves out only the least promising. */
 import t from "tap";
-import { ShardRanking, type ShardBest } from "../../../src/eval/ranking/shard-ranking.js";
+import { type RankedTarget, ShardRanking, type ShardBest } from "../../../src/eval/ranking/shard-ranking.js";
+import { findWordSearch, rankWords } from "../../../src/eval/ranking/word-ranking.js";
 import { loadKernel } from "../../../src/native/kernel/load.js";
 import type { StreamMatch } from "../../../src/model/stream-events.js";
 import { rangesInPath } from "../../../src/protocol/messages.js";
+import { ControlBlock } from "../../../src/protocol/control-block.js";
 import { decodeDocuments, encodeRanked } from "../../../src/protocol/rank-messages.js";
 import type { SearchOptions } from "../../../src/protocol/search-options.js";
 import { planQuery } from "../../../src/query/plan/plan-query.js";
 import type { ContentSymbols } from "../../../src/shard/symbols/content-symbols.js";
 import { SymbolBuilder } from "../../../src/shard/symbols/symbol-builder.js";
 import { SymbolReader } from "../../../src/shard/symbols/symbol-reader.js";
+import { fc, runs } from "../../support/property.js";
 import { neverStopped, runEngine, testRepository, testShard, type TestShard } from "../../support/engine.js";
 
 const kernel = loadKernel("native");
@@ -38,28 +41,69 @@ function symbolsOfShard({ reader }: TestShard): SymbolReader {
 
 const largeBudget = { contents: 1000, cheapBytes: 1e9, expensiveBytes: 1e9, keptDocuments: 50, keptMatches: 1e9 };
 
-function rank(
-  shard: TestShard,
-  query: string,
-  budget = largeBudget,
-  wants = (_: number) => true,
-  limits: Partial<SearchOptions> = {},
-): ShardBest {
+const limitsOf = (query: string, limits: Partial<SearchOptions>): SearchOptions => {
   const plan = planQuery(query, "keyword");
-  const options = {
-    plan,
-    useIndex: true,
-    selections: plan.basicQueries.map(() => ({ repositoryIds: undefined, revisions: undefined })),
-    ...limits,
-  } as unknown as SearchOptions;
-  const target = {
+  const selections = plan.basicQueries.map(() => ({ repositoryIds: undefined, revisions: undefined }));
+  return { plan, useIndex: true, selections, ...limits } as unknown as SearchOptions;
+};
+
+function targetOf(shard: TestShard): RankedTarget {
+  return {
     shard: 0,
     reader: shard.reader,
     symbols: symbolsOfShard(shard),
     visibility: shard,
     checkContent: () => undefined,
   };
-  return new ShardRanking(target, options, budget, kernel, neverStopped, { wants }).run(() => undefined);
+}
+
+function rank(
+  shard: TestShard,
+  query: string,
+  budget = largeBudget,
+  scoreMin = 0,
+  limits: Partial<SearchOptions> = {},
+): ShardBest {
+  const target = targetOf(shard);
+  const options = limitsOf(query, limits);
+  const ranked = new ShardRanking(target, options, budget, kernel, neverStopped, { scoreMin }).run(() => undefined);
+  checkWords(query, ranked, () => rankByKernel(shard, query, budget, scoreMin, limits, 0, undefined, target));
+  return ranked;
+}
+
+function rankByKernel(
+  shard: TestShard,
+  query: string,
+  budget: typeof largeBudget,
+  scoreMin: number,
+  limits: Partial<SearchOptions>,
+  countedBytes: number,
+  control = ControlBlock.allocate(1, 0, 0),
+  target = targetOf(shard),
+): ShardBest | undefined {
+  const options = limitsOf(query, limits);
+  const search = findWordSearch(options, kernel);
+  const ranker = search && { search, options, budget, kernel, control, stop: neverStopped };
+  return ranker && rankWords(target, ranker, { scoreMin }, countedBytes);
+}
+
+/** How many rankings the kernel alone has made. */
+let wordRankings = 0;
+
+/** The kernel alone ranks the same, without the parts of the scores; it may also read less. */
+function checkWords(query: string, ranked: ShardBest, rankAgain: () => ShardBest | undefined): void {
+  for (let round = 0; round < 2; round++) {
+    const words = rankAgain();
+    if (words === undefined) return;
+    wordRankings++;
+    const { scannedBytes } = words.stats;
+    t.same(
+      { ...words, stats: { ...words.stats, scannedBytes: Math.max(scannedBytes, ranked.stats.scannedBytes) } },
+      { ...ranked, best: ranked.best.map((one) => ({ ...one, parts: undefined })) },
+      `${query}: the kernel ranks the same`,
+    );
+    t.equal(words.best.length, ranked.best.length);
+  }
 }
 
 /** The lines of a document's matches, which may be in several objects. */
@@ -168,8 +212,9 @@ for (const [what, query, files] of cases) {
     }
     const shard = shardOf(files);
     const { best } = rank(shard, query);
+    t.ok(wordRankings > 0, "by the kernel alone too");
     for (const { score: least } of best) {
-      const ranked = rank(shard, query, largeBudget, (score) => score >= least);
+      const ranked = rank(shard, query, largeBudget, least);
       t.same(
         pathsOf(ranked),
         best.filter(({ score }) => score >= least).map(({ path }) => path),
@@ -341,5 +386,121 @@ t.test("patterns that are no words", (t) => {
   t.same(pathsOf(rank(shard, "flush or none")), ["b.c", "a.c", "c.c"]);
   t.same(pathsOf(rank(shard, "not flush")), ["c.c"]);
   t.same(pathsOf(rank(shard, "/flush.*b/")), ["a.c"]);
+  t.end();
+});
+
+const fragments = [
+  ...["flush", "Flush", "writer", "reflushed", "def flush", "def Buf.flush_writer", "def writer", "x", "\n", " ", "of"],
+  ...["flush writer", "flu\u017fh", "\u212aey"],
+];
+const folders =
+  "vendor third_party deps build generated dist out test mocks specs kunit examples tools docs license_x".split(" ");
+const fileNames =
+  "flush Writer a test_x zz_generated_a x_test x.test b.min b.pb c.d c_mock package-lock x_pb2 changelog d.generated".split(
+    " ",
+  );
+const endings = ".go .js .ts .mts .md .json .py .h .sum .lock .map .js.map .yaml .c1 .".split(" ");
+
+t.test("the kernel ranks random texts the same", (t) => {
+  const text = fc.array(fc.constantFrom(...fragments), { maxLength: 40 }).map((parts) => parts.join(" "));
+  const path = fc
+    .tuple(
+      fc.array(fc.constantFrom(...folders, ...fileNames), { maxLength: 3 }),
+      fc.constantFrom(...fileNames),
+      fc.constantFrom("", "1"),
+      fc.constantFrom("", ...endings),
+    )
+    .map(([parts, name, number, ending]) => [...parts, name + number + ending].join("/"));
+  const file = fc.tuple(path, text, fc.constantFrom(1, 2));
+  const files = fc.uniqueArray(file, {
+    selector: ([path, , repository]) => `${repository} ${path}`,
+    minLength: 1,
+    maxLength: 60,
+  });
+  const query = fc.constantFrom(
+    ...["flush", "flush writer", "Flush case:yes", "flush writer reflushed", '"flush writer"', "flush lang:go"],
+    ...["lush -file:test", "flushed def", "writer", "type:file writer reflushed", "test flush"],
+  );
+  const budget = fc.record({
+    contents: fc.constantFrom(1, 3, 10, 1000),
+    cheapBytes: fc.constantFrom(1, 300, 1e9),
+    keptDocuments: fc.constantFrom(1, 5, 50),
+    keptMatches: fc.constantFrom(1, 7, 100, 1e9),
+    scoreMin: fc.constantFrom(0, 0, 100, 300),
+    displayCountMax: fc.constantFrom(1, 10),
+  });
+  const before = wordRankings;
+  fc.assert(
+    fc.property(files, query, budget, (files, query, { scoreMin, displayCountMax, ...budget }) => {
+      rank(shardOf(files), query, { ...largeBudget, ...budget }, scoreMin, { displayCountMax, matchCountMax: 9 });
+    }),
+    { numRuns: runs(600) },
+  );
+  t.ok(wordRankings > before, "the kernel has ranked some");
+  t.end();
+});
+
+t.test("the kernel counts what it does not rank", (t) => {
+  const files = Array.from({ length: 700 }, (_, i): [string, string] => [
+    `${i % 9 === 0 ? "flush" : "file"}${i}.c`,
+    `${"flush it ".repeat(i % 5)}${i % 4 === 0 ? "writer" : ""}`,
+  ]);
+  const shard = shardOf(files);
+  const limits = { displayCountMax: 1, matchCountMax: 1e6 };
+  for (const query of ["flush", "flush writer", "flush -file:3"]) {
+    const { matchCount } = runEngine(kernel, [shard], planQuery(query, "keyword"), { chunkMatches: false });
+    for (const budget of [largeBudget, { ...largeBudget, contents: 2 }, { ...largeBudget, keptDocuments: 1 }]) {
+      const ranked = rankByKernel(shard, query, budget, 0, limits, 1e9);
+      if (ranked === undefined) {
+        t.fail(`${query} is not ranked by the kernel`);
+        continue;
+      }
+      const { found = new Uint32Array(0), isWhole, isComplete, best } = ranked;
+      t.equal(isWhole, true);
+      t.equal(isComplete, best.length === found.length / 2);
+      const counts = found.filter((_, i) => i % 2 === 1).map((word) => Math.max(1, word % rangesInPath));
+      t.equal(
+        counts.reduce((sum, count) => sum + count, 0),
+        matchCount,
+        query,
+      );
+      const documents = found.filter((_, i) => i % 2 === 0);
+      t.equal(new Set(documents).size, documents.length, "each once");
+    }
+    const few = rankByKernel(shard, query, { ...largeBudget, contents: 1, keptMatches: 3 }, 0, limits, 1e9);
+    t.equal(few?.isWhole, false, "not more than the search may find");
+  }
+  const little = rankByKernel(shard, "flush", { ...largeBudget, contents: 1 }, 0, limits, 0);
+  t.equal(little?.isWhole, false, "nothing without text to scan");
+  t.end();
+});
+
+t.test("what the kernel leaves to the general way", (t) => {
+  const shard = shardOf([
+    ["flush.c", "flush \u017flush"],
+    ["a.c", "flush writer"],
+  ]);
+  const ranks = (query: string): boolean => rankByKernel(shard, query, largeBudget, 0, {}, 0) !== undefined;
+  for (const query of [
+    "/fl.sh/",
+    "flush or writer",
+    "flush not writer",
+    "file:flush",
+    "fl",
+    "flush file:c",
+    "type:path flush",
+    "flush",
+  ])
+    t.equal(ranks(query), false, query);
+  for (const query of ["writer", "Flush case:yes", "writer lang:c", "writer -file:x"])
+    t.equal(ranks(query), true, query);
+  t.end();
+});
+
+t.test("the kernel stops", (t) => {
+  const control = ControlBlock.allocate(1, 0, 0);
+  control.cancel();
+  const shard = shardOf([["a.c", "flush"]]);
+  t.throws(() => rankByKernel(shard, "flush", largeBudget, 0, {}, 0, control), { code: "cancelled" });
   t.end();
 });

@@ -1,0 +1,208 @@
+/**
+ * The sections of a shard that ranking reads, in the order of `shardAt` in ranking-binding.cc. Most of them are those of a
+ * `ShardReader`.
+ */
+export interface RankedSections {
+  readonly content: Uint8Array;
+  readonly contentStart: Uint32Array;
+  readonly contentFirstUnit: Uint32Array;
+  readonly contentFirstDocument: Uint32Array;
+  readonly documentRepository: Uint32Array;
+  readonly documentBranches: Uint32Array;
+  readonly pathStart: Uint32Array;
+  readonly paths: Uint8Array;
+  readonly keys: Uint32Array;
+  readonly postingStart: Uint32Array;
+  readonly postings: Uint8Array;
+  /** The bits of `PathTrigrams`; empty if they are not known. */
+  readonly pathTrigrams: Uint32Array;
+  /** Contents with a character that folds into ASCII from outside ASCII. */
+  readonly foldExceptions: Uint32Array;
+  /** Pairs: one of these contents, and where such a character is in the text. */
+  readonly foldPlaces: Uint32Array;
+  /** By content, and for the number after the last one: its group plus 1; 0 before it is computed, which the kernel does. */
+  readonly groups: Uint8Array;
+}
+
+/** What a search sees of a shard. */
+export interface RankedView {
+  readonly tombstones: Uint32Array;
+  /** Two words for each repository: the branches that are searched, as a mask, and its place in the order of results. */
+  readonly repositories: Uint32Array;
+  /** By document: 1 if it passes the filters. Empty without filters. */
+  readonly verdicts: Uint8Array;
+}
+
+/** The symbols of a shard, in the order of `symbolsAt`. Those of a `SymbolReader`, with `firstUnits` by part. */
+export interface RankedSymbols {
+  readonly areKnown: boolean;
+  readonly havePostings: boolean;
+  readonly contents: Uint32Array;
+  readonly firstDocuments: Uint32Array;
+  readonly firstUnits: Uint32Array;
+  readonly recordStarts: Uint32Array;
+  readonly keys: Uint32Array;
+  readonly postingStart: Uint32Array;
+  readonly postings: Uint8Array;
+  readonly foldExceptions: Uint32Array;
+  /** Pairs of arrays, sorted by key: see `NameKeys`. */
+  readonly nameKeys: Uint32Array;
+  readonly nameParts: Uint32Array;
+  readonly records: Uint8Array;
+  /** By kind; the last one is that of other kinds. */
+  readonly kindFactors: Float64Array;
+}
+
+/** A query for documents that have all of some literals of three bytes or more. */
+export interface WordQuery {
+  /** The bytes to which `words` refers. */
+  readonly text: Uint8Array;
+  /**
+   * Numbers of leaves, words and names, and of bits of the words. Then for each leaf where its literal begins in the text,
+   * its length, and `leafFlags`; for each word the same of its lower case and as typed, its bits and the number of its
+   * letters; for each name its key, and 1 if it consists of all words.
+   */
+  readonly words: Uint32Array;
+}
+
+/** Flags of a leaf of a `WordQuery`. */
+export const leafFlags = { fold: 1, inPath: 2, reachesFurther: 4 } as const;
+
+/** The words of `limits`. */
+export interface RankLimits {
+  readonly contents: number;
+  readonly bytes: number;
+  readonly keptDocuments: number;
+  readonly keptMatches: number;
+  /** A document with more rows counts no matches; undefined if none does. */
+  readonly countedRowsMax: number | undefined;
+  /** If a document has more rows, it is not listed what was found. */
+  readonly fullRowsMax: number;
+  readonly listsFound: boolean;
+  readonly keepsRanges: boolean;
+  /** Lower scores are not wanted. */
+  readonly scoreMin: number;
+  /** What is left when the best are found is counted, if no more text than this has to be scanned for it; 0 for nothing. */
+  readonly countedBytes: number;
+}
+
+export const rankOutcomes = { done: 0, refused: 1, stopped: 2 } as const;
+
+/** Indexes of the words of `totals`. */
+export const rankTotals = {
+  candidateCount: 0,
+  isComplete: 1,
+  foundCount: 2,
+  keptCount: 3,
+  listedCount: 4,
+  filteredCount: 5,
+  matchedCount: 6,
+  postingBytes: 7,
+  scannedBytes: 8,
+  isListed: 9,
+  keptWords: 10,
+} as const;
+
+export const rankTotalCount = 11;
+
+/** Words of a kept document before its rows: document, score, matches, and the numbers of rows in its text and its path. */
+export const keptWordCount = 5;
+
+/** The ranges of a document with more are not kept: its number of rows is `rangesUnknown` then. */
+export const keptRangesMax = 512;
+
+/** A number of rows of a kept document. */
+export const rangesUnknown = 0xffff_ffff;
+
+/** What `rankShard` writes to. */
+export interface RankOutput {
+  /** Room for `keptDocuments` with `keptRangesMax` ranges each. */
+  readonly kept: Uint32Array;
+  /** Pairs: a document, and its number of rows in the text, with `rangesInPath` of messages.ts if its path has some. */
+  readonly found: Uint32Array;
+  readonly totals: Uint32Array;
+}
+
+export interface RankRequest {
+  readonly sections: RankedSections;
+  readonly view: RankedView;
+  readonly symbols: RankedSymbols;
+  readonly query: WordQuery;
+  readonly limits: RankLimits;
+  /** Its first word is not zero if the search is stopped. */
+  readonly stop: Int32Array;
+  readonly output: RankOutput;
+}
+
+export interface RankingKernel {
+  /**
+   * Ranks the documents of a shard as `ShardRanking` does, for a query of words only, and then lists what is left: until it
+   * has listed as many matches as are kept, or has scanned as much text as is counted. Returns one of `rankOutcomes`; if it
+   * is `refused`, something needs the general way, and the output is unspecified. Undefined if the kernel cannot.
+   */
+  readonly rankShard: ((request: RankRequest) => number) | undefined;
+}
+
+/** The arguments of the addon, in its order. */
+export function rankArguments({ sections, view, symbols, query, limits, stop, output }: RankRequest): RankArgument[] {
+  return [
+    sections.content,
+    sections.contentStart,
+    sections.contentFirstUnit,
+    sections.contentFirstDocument,
+    sections.documentRepository,
+    sections.documentBranches,
+    sections.pathStart,
+    sections.paths,
+    sections.keys,
+    sections.postingStart,
+    sections.postings,
+    sections.pathTrigrams,
+    sections.foldExceptions,
+    sections.foldPlaces,
+    sections.groups,
+    view.tombstones,
+    view.repositories,
+    view.verdicts,
+    symbols.areKnown,
+    symbols.havePostings,
+    symbols.contents,
+    symbols.firstDocuments,
+    symbols.firstUnits,
+    symbols.recordStarts,
+    symbols.keys,
+    symbols.postingStart,
+    symbols.postings,
+    symbols.foldExceptions,
+    symbols.nameKeys,
+    symbols.nameParts,
+    symbols.records,
+    symbols.kindFactors,
+    query.text,
+    query.words,
+    packLimits(limits),
+    [stop],
+    output.kept,
+    output.found,
+    output.totals,
+  ];
+}
+
+export type RankArgument = Uint8Array | Uint32Array | Float64Array | boolean | readonly Int32Array[];
+
+const notCounted = 0xffff_ffff;
+
+function packLimits(limits: RankLimits): Uint32Array {
+  return Uint32Array.of(
+    limits.contents,
+    limits.bytes,
+    limits.keptDocuments,
+    Math.min(limits.keptMatches, notCounted),
+    limits.countedRowsMax ?? notCounted,
+    limits.fullRowsMax,
+    Number(limits.listsFound),
+    Number(limits.keepsRanges),
+    limits.scoreMin,
+    limits.countedBytes,
+  );
+}

@@ -1,0 +1,142 @@
+// Ranks the documents of one shard that contain all of some words: what ShardRanking of src/eval/ranking does for queries
+// that need nothing but literals.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "loops.h"
+#include "score.h"
+#include "stop-flags.h"
+
+namespace trawl {
+
+struct PostingSections {
+  WordList keys, starts;
+  Text bytes;
+};
+
+// The sections of a shard, and what a search sees of it; described in ranking-kernel.ts.
+struct RankedShard {
+  Text content;
+  WordList contentStart, contentFirstUnit, contentFirstDocument;
+  WordList documentRepository, documentBranches, pathStart;
+  Text paths;
+  PostingSections postings;
+  WordList tombstones;
+  // Two words for each repository: the mask of its searched branches, and its place in the order of repositories.
+  WordList repositories;
+  // By document: 1 if it passes the filters. Empty without filters.
+  Text verdicts;
+  // Bits of `PathTrigrams`; empty if they are not known.
+  WordList pathTrigrams;
+  // Contents with a character that folds into ASCII from outside.
+  WordList foldExceptions;
+  // Pairs: one of these contents, and where such a character is in the text.
+  WordList foldPlaces;
+  // By content: its group plus 1, or 0 before it is computed.
+  uint8_t* groups;
+  size_t groupsLength;
+
+  size_t contentCount() const { return contentStart.length - 1; }
+  size_t documentCount() const { return documentRepository.length; }
+};
+
+// The symbols of the shard.
+struct RankedSymbols {
+  bool areKnown, havePostings;
+  // By part.
+  WordList contents, firstDocuments, firstUnits, recordStarts;
+  PostingSections postings;
+  WordList foldExceptions;
+  // Pairs of arrays, sorted by key.
+  WordList nameKeys, nameParts;
+  Text records;
+  const double* kindFactors;
+  size_t kindCount;
+};
+
+struct RankedLeaf {
+  // In lower case if case is ignored.
+  Text literal;
+  bool fold, inPath;
+  // Whether it has a letter that a character beyond ASCII folds into.
+  bool reachesFurther;
+};
+
+// A name that the words may form.
+struct RankedName {
+  uint32_t key;
+  bool ofAll;
+};
+
+struct RankedQuery {
+  std::vector<RankedLeaf> leaves;
+  ScoredWords words;
+  std::vector<RankedName> names;
+};
+
+constexpr uint32_t notCounted = UINT32_MAX;
+
+struct RankLimits {
+  uint32_t contentsMax, bytesMax;
+  uint32_t keptDocuments, keptMatches;
+  // A document with more rows counts no matches; `notCounted` if none does.
+  uint32_t countedRowsMax;
+  // With more rows, what was found is not listed.
+  uint32_t fullRowsMax;
+  bool listsFound, keepsRanges;
+  // Scores below this cannot be among the best of all shards.
+  uint32_t scoreMin;
+  // What is left when the best are found is only counted, if no more text than this has to be scanned for it.
+  uint32_t countedBytesMax;
+};
+
+enum class RankOutcome : uint32_t {
+  done,
+  // Something needs the general way: nothing was ranked.
+  refused,
+  stopped,
+};
+
+// What is written to `totals`, in this order.
+struct RankTotals {
+  uint32_t candidateCount, isComplete, foundCount, keptCount, listedCount;
+  uint32_t filteredCount, matchedCount;
+  uint32_t postingBytes, scannedBytes;
+  // Whether `found` lists all that was found.
+  uint32_t isListed;
+  // Words of `kept` that are used.
+  uint32_t keptWords;
+};
+
+constexpr size_t rankTotalCount = sizeof(RankTotals) / sizeof(uint32_t);
+
+struct RankJob {
+  const Loops* loops;
+  RankedShard shard;
+  RankedSymbols symbols;
+  const RankedQuery* query;
+  RankLimits limits;
+  StopFlags stop;
+  // For each kept document, in order: document, score, matches, number of rows and of rows in its path, or
+  // `rangesUnknown` and 0; then the rows.
+  uint32_t* kept;
+  size_t keptLength;
+  // Pairs: a document, and its number of rows, with `rangesInPath` if its path has some.
+  uint32_t* found;
+  size_t foundLength;
+};
+
+constexpr uint32_t rangesInPath = 0x80000000;
+constexpr uint32_t rangesUnknown = 0xffffffff;
+constexpr size_t keptWordCount = 5;
+// The ranges of a document with more are not kept.
+constexpr size_t keptRangesMax = 512;
+
+// What the output needs at least, for so many documents.
+constexpr size_t keptWordsMax(size_t documents) { return documents * (keptWordCount + 2 * keptRangesMax); }
+
+RankOutcome rankShard(const RankJob& job, RankTotals* totals);
+
+}  // namespace trawl
