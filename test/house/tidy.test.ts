@@ -3,11 +3,9 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join, normalize } from "node:path";
 import t from "tap";
-import { errorTable } from "../../src/base/errors.js";
 import { metricTable } from "../../src/base/metrics.js";
 import { benchRooms, layers, rooms, withLayerTable } from "../../scripts/layers.js";
 import { findWebOperations, operationProblems, operationTypesText } from "../../scripts/web-operations.js";
-import { openApiText } from "../../src/http/api/openapi.js";
 import { optionTable, splitKey } from "../../src/daemon/config/options.js";
 import { schemaText } from "../../src/graphql/execution/schema-text.js";
 
@@ -217,13 +215,6 @@ t.test("the GraphQL operations of the pages fit the schema", async (t) => {
   t.equal(types, operationTypesText(schemaText(), operations), "make graphql writes their types");
 });
 
-t.test("the description of the HTTP interface is the one of the routes", async (t) => {
-  t.equal(readFileSync("docs/openapi.json", "utf8"), openApiText(), "`make openapi` writes it");
-  const page = textOf.get("docs/api-stability.md") ?? "";
-  for (const code of Object.keys(errorTable))
-    t.ok(page.includes(`| \`${code}\` |`), `${code} is in docs/api-stability.md`);
-});
-
 t.test("ARCHITECTURE.md shows the same table", async (t) => {
   const text = textOf.get("ARCHITECTURE.md") ?? "";
   t.equal(text, withLayerTable(text), "`make layers` writes it");
@@ -318,6 +309,24 @@ t.test("a function is named by what it does", async (t) => {
       t.fail(`${path}: ${vague}; instead: a verb, as in parseX, findX or toX, or the noun alone`);
   }
   t.ok(sources.length > 0);
+});
+
+t.test("system headers come before the instructions of a file are changed", async (t) => {
+  const folder = "src/native/kernel";
+  const pathOf = (name: string): string => join(existsSync(join(folder, name)) ? folder : "src/native", name);
+  const headersIn = (text: string): string[] => [...text.matchAll(/^#include <(.*)>$/gm)].map(([, name = ""]) => name);
+  const found = (text: string, seen: Set<string>): string[] => {
+    const own = [...text.matchAll(/^#include "(.*)"$/gm)]
+      .map(([, name = ""]) => name)
+      .filter((name) => !seen.has(name));
+    for (const name of own) seen.add(name);
+    return [...headersIn(text), ...own.flatMap((name) => found(readFileSync(pathOf(name), "utf8"), seen))];
+  };
+  for (const name of ["loops-avx2.cc", "loops-avx512.cc"]) {
+    const [before = "", after = ""] = readFileSync(join(folder, name), "utf8").split("#pragma GCC target");
+    const missing = found(after, new Set()).filter((header) => !headersIn(before).includes(header));
+    t.same(missing, [], `${name}: functions of other headers would be compiled for these instructions, or not at all`);
+  }
 });
 
 t.test("file names, unused files and sizes", async (t) => {
