@@ -1,16 +1,17 @@
 # `make help` lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build bundle watch test test-fast check format fuzz history-oracle faults soak asan-test mutate-native config layers graphql openapi languages bench bench-quick deb deb-test systemd-test clean node install kernel typescript web web-tests
+.PHONY: help run build bundle watch test test-fast check format fuzz history-oracle faults soak asan-test mutate-native config layers graphql languages bench bench-quick deb deb-test systemd-test test-debian12 test-debian13 clean node install nodegit kernel typescript web web-tests
 MAKEFLAGS += --no-print-directory
 
-# Native packages are compiled from source. By default node-gyp uses one core (9 m 44 s, and 3 m 24 s with two cores). With
-# ccache a second build takes seconds, even in another checkout, because paths are relative to its root. If the headers of
-# the running Node are installed, nothing is downloaded.
+# Native packages are compiled from source (scripts/compile-native.mjs). By default node-gyp uses one core. With ccache a second build
+# takes seconds, even in another checkout, because paths are relative to its root. If the headers of the running Node are
+# installed, nothing is downloaded.
 export JOBS ?= max
 export CCACHE_BASEDIR ?= $(CURDIR)
 export CCACHE_NOHASHDIR ?= true
-# Otherwise the install scripts of re2 and nodegit download binaries that nobody verifies (scripts/check-compiled.mjs).
+# Install scripts are not run. If one is by hand, those of re2 and nodegit would otherwise download binaries that nobody verifies
+# (scripts/check-compiled.mjs).
 export DEVELOPMENT_SKIP_GETTING_ASSET := 1
 export BUILD_ONLY := 1
 node_prefix := $(shell node -p 'require("path").dirname(require("path").dirname(process.execPath))' 2>/dev/null)
@@ -44,13 +45,14 @@ help:
 	@echo "make soak             an hour with one commit per second; MINUTES=5"
 	@echo "make config           regenerate config/ from src/daemon/config/options.ts"
 	@echo "make graphql          regenerate src/graphql/resolvers/schema-types.ts from schema.graphql"
-	@echo "make openapi          regenerate docs/openapi.json from src/http/api"
 	@echo "make languages        regenerate src/model/languages.tsv from the package linguist-languages"
 	@echo "make bench            compare everything with other tools, an hour and a half; ARGS='--only peers' for one suite"
 	@echo "make bench-quick      a subset on the files of this checkout, three minutes"
 	@echo "make deb              a Debian package and a tarball in build/, with only the files needed at run time; VERSION=X"
 	@echo "make deb-test         install, use, upgrade, roll back and remove it in a clean Debian root; SUITE=trixie, ROOT=DIR"
 	@echo "make systemd-test     run its unit under a real systemd in a clean Debian root; SUITE=trixie, ROOT=DIR"
+	@echo "make test-debian13    from nothing to a search, the whole suite, deb-test and systemd-test in a clean Debian 13 root with Node 24; ROOT=DIR"
+	@echo "make test-debian12    the same in a Debian 12 root with Node 20"
 	@echo "make clean            delete build output; node_modules and data are kept"
 
 run: bundle
@@ -61,27 +63,19 @@ build: install kernel typescript web web-tests
 node:
 	@node bin/node-version.mjs || { command -v node >/dev/null || echo "node is not installed: install Node 20, 22 or 24, see README.md"; exit 1; }
 
-# The stamp records what was installed: lockfiles, the list of Debian packages, and the ABI for which native packages were
-# compiled. If the ABI is the same, only differences from the lockfile are installed, because `npm ci` would delete and
-# recompile everything. Files that npm writes in place are removed first, because checkouts may share them by hard links.
+# What was installed is recorded, with the ABI for which native packages were compiled (scripts/install.mjs).
 install: node
-	@abi="$$(node -p process.versions.modules)"; want="$$(cat package-lock.json scripts/debian-packages.sh scripts/build-lmdb.sh scripts/build-uws.mjs | sha256sum) $$abi"; \
-	stamp=node_modules/.trawl-installed; have="$$(cat $$stamp 2>/dev/null)"; \
-	if [ "$$have" = "$$want" ]; then exit 0; fi; \
-	bash scripts/debian-packages.sh || exit 1; \
-	$(if $(node_headers),,echo "Node's headers are not installed: node-gyp will download them (Debian's own nodejs has them in libnode-dev).";) \
-	if command -v ccache >/dev/null; then export CC="ccache gcc" CXX="ccache g++"; fi; \
-	way="install --no-save"; if [ "$${have##* }" != "$$abi" ]; then \
-	  way=ci; echo "Installing npm packages; compiling the native ones takes 3 to 10 minutes the first time"; fi; \
-	rm -f $$stamp node_modules/.package-lock.json; \
-	npm $$way --no-audit --no-fund --loglevel=error && bash scripts/build-lmdb.sh && node scripts/build-uws.mjs && node scripts/check-compiled.mjs && echo "$$want" >$$stamp
+	@node scripts/install.mjs
+
+# One check of `trawl check` uses it, if it is there (docs/decisions/0029-libgit2-checks-references.md); compiling it takes most of
+# the time of all packages.
+nodegit: install
+	@if bash scripts/debian-packages.sh nodegit; then node scripts/compile-native.mjs nodegit; else echo "Going on without nodegit, which is optional"; fi
 
 kernel: $(kernel)
 
 $(kernel): $(kernel_sources) | install
-	@echo "Compiling the kernel (half a minute)"
-	@if command -v ccache >/dev/null; then export CC="ccache gcc" CXX="ccache g++"; fi; \
-	node_modules/.bin/node-gyp rebuild --directory src/native --loglevel=error >/dev/null
+	@node scripts/compile-native.mjs kernel
 	@touch $@
 
 typescript: dist/.built
@@ -113,12 +107,12 @@ dist/test/unit/web/.built: $(web_sources) $(wildcard test/unit/web/*) scripts/bu
 	@touch $@
 
 # A start from the bundle takes a third of the processor time. Loading modules one by one is enough for a single test.
-bundle: build
+bundle: install kernel typescript web
 	@node scripts/bundle.mjs
 
 # Without a terminal, tap's progress display is unreadable. The browser is only needed by the tests in test/web. A run of all
 # tests starts its daemons from a bundle; with TESTS, the compiled modules are started as they are.
-test: check
+test: check $(if $(TESTS),,nodegit)
 	@bash scripts/debian-packages.sh browser || true
 	@mkdir -p .tap && rm -f .tap/out.tap
 	@files=; for name in $(TESTS); do \
@@ -178,9 +172,6 @@ layers: build
 graphql: build
 	@node dist/scripts/write-graphql-types.js
 
-openapi: build
-	@node dist/scripts/write-openapi.js
-
 languages: build
 	@node dist/scripts/write-languages.js
 
@@ -192,7 +183,7 @@ bench-quick: bundle
 
 deb_file = build/trawl_$(or $(VERSION),$(shell node -p 'require("./package.json").version'))_$(shell dpkg --print-architecture).deb
 
-deb: bundle
+deb: bundle nodegit
 	@node scripts/package.mjs build $(VERSION)
 
 deb-test: deb
@@ -200,6 +191,16 @@ deb-test: deb
 
 systemd-test: deb
 	@scripts/systemd-test.sh $(deb_file) $(or $(SUITE),bookworm) $(ROOT)
+
+# Pinned, so that a run can be repeated.
+node24 = 24.22.3
+node20 = 20.20.2
+
+test-debian13:
+	@scripts/root-test.sh trixie $(node24) $(ROOT)
+
+test-debian12:
+	@scripts/root-test.sh bookworm $(node20) $(ROOT)
 
 clean:
 	rm -rf build dist .tap src/native/build

@@ -13,7 +13,7 @@ const known = {
   re2: "compiled",
   // Downloads nodegit.node from a bucket, unless BUILD_ONLY is set; then node-gyp compiles. The package is optional.
   nodegit: "compiled",
-  // Downloads nothing: takes @lmdb/lmdb-PLATFORM, or compiles. scripts/build-lmdb.sh compiles in any case.
+  // Downloads nothing: takes @lmdb/lmdb-PLATFORM, or compiles. scripts/patch-lmdb.sh compiles in any case.
   lmdb: "compiled",
   // Downloads nothing: takes @msgpackr-extract/msgpackr-extract-PLATFORM, of which the lockfile has the hash, or compiles.
   "msgpackr-extract": "in the lockfile",

@@ -15,6 +15,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { releases } from "../bin/node-version.mjs";
 
 const checkout = fileURLToPath(new URL("..", import.meta.url));
 const manifest = JSON.parse(readFileSync(join(checkout, "package.json"), "utf8"));
@@ -62,7 +63,11 @@ function runtimePackages() {
       return;
     }
   };
-  const named = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies });
+  const isCompiled = (name) => existsSync(join(checkout, "node_modules", name, `build/Release/${name}.node`));
+  const named = [
+    ...Object.keys(manifest.dependencies),
+    ...Object.keys(manifest.optionalDependencies).filter(isCompiled),
+  ];
   for (const name of named.filter(isImported)) visit(name, resolve(checkout));
   return [...found];
 }
@@ -105,6 +110,8 @@ function stageProgram() {
   );
   for (const folder of runtimePackages())
     copy(folder, join(home, relative(checkout, folder)), (path) => isRuntimeFile(path, folder));
+  // bin/trawl says for which platform it was made when it is started on another.
+  writeFileSync(join(home, "node_modules/.trawl-platform"), `${process.arch} ${process.versions.modules} package\n`);
   for (const path of files(home).filter((path) => path.endsWith(".node"))) {
     run("strip", ["--strip-unneeded", path]);
     chmodSync(path, 0o644);
@@ -167,7 +174,7 @@ function libraryDependencies() {
 function buildDeb() {
   const scripts = join(root, "DEBIAN");
   mkdirSync(scripts, { mode: 0o755 });
-  const first = major === 20 ? "20.15" : String(major);
+  const { minor } = releases.find((release) => release.major === major);
   const installedKiB = Math.ceil(files(root).reduce((sum, path) => sum + statSync(path).size, 0) / 1024);
   writeFileSync(
     join(scripts, "control"),
@@ -176,7 +183,7 @@ Version: ${version}
 Architecture: ${architecture}
 Maintainer: Trawl <trawl@localhost>
 Installed-Size: ${installedKiB}
-Depends: nodejs (>= ${first}), nodejs (<< ${major + 1}), git, systemd | systemd-standalone-sysusers, ${libraryDependencies()}
+Depends: nodejs (>= ${major}.${minor}), nodejs (<< ${major + 1}), git, systemd | systemd-standalone-sysusers, ${libraryDependencies()}
 Recommends: openssh-client, ca-certificates, logrotate, universal-ctags
 Section: devel
 Priority: optional

@@ -139,7 +139,7 @@ export class ShardStore {
 }
 
 /**
- * One read transaction over the shards. `scripts/build-lmdb.sh` makes LMDB return a view over its map for values of 32 KiB
+ * One read transaction over the shards. `scripts/patch-lmdb.sh` makes LMDB return a view over its map for values of 32 KiB
  * or more; a smaller one is copied into a buffer that the next read overwrites.
  *
  * Contract: bytes that `get` returns are valid until the next `get` or `close` of any snapshot in this thread,

@@ -1,6 +1,6 @@
 /** What a package is made of besides the program; `make deb-test` installs a whole one. */
 import { spawnSync } from "node:child_process";
-import { copyFileSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
@@ -11,19 +11,63 @@ import { createPages } from "../../src/cli/manual/manual-pages.js";
 import { optionTable } from "../../src/daemon/config/options.js";
 
 const checkout = fileURLToPath(new URL("../../..", import.meta.url));
-const { nodeProblem } = (await import(join(checkout, "bin/node-version.mjs"))) as {
-  nodeProblem: (version: string) => string | undefined;
-};
+interface System {
+  readonly platform: string;
+  readonly arch: string;
+  readonly glibc: string | undefined;
+}
+
+interface Platforms {
+  nodeProblem(version: string): string | undefined;
+  systemProblem(system: System): string | undefined;
+  thisSystem(): System;
+  madeForProblem(made: string, of: { arch: string; versions: { modules: string; node: string } }): string | undefined;
+}
+
+const { madeForProblem, nodeProblem, systemProblem, thisSystem } = (await import(
+  join(checkout, "bin/node-version.mjs")
+)) as Platforms;
 const program = createProgram(() => undefined);
 const pages = createPages(program, "1.2.3");
 
 t.test("unsupported releases of Node are rejected with a remedy", async (t) => {
   t.equal(nodeProblem(process.versions.node), undefined);
-  for (const version of ["20.15.0", "22.23.3", "24.0.0"]) t.equal(nodeProblem(version), undefined, version);
-  for (const version of ["18.20.4", "20.14.0", "19.9.0", "21.7.3", "22.11.0", "25.1.0", "8.0.0"])
-    t.match(nodeProblem(version), /^this is Node [\d.]+, but Node 20\.15.*install one/, version);
+  for (const version of ["20.19.0", "22.23.3", "24.0.0"]) t.equal(nodeProblem(version), undefined, version);
+  for (const version of ["18.20.4", "20.18.3", "19.9.0", "21.7.3", "22.11.0", "25.1.0", "8.0.0"])
+    t.match(nodeProblem(version), /^this is Node [\d.]+, but Node 20\.19.*install one/, version);
+  t.match(nodeProblem("26.12.1"), /^this is Node 26\.12\.1, for which uWebSockets\.js has no binary, but Node 20/);
   const { engines } = JSON.parse(readFileSync(join(checkout, "package.json"), "utf8")) as { engines: { node: string } };
-  t.match(engines.node, /20\.15/, "package.json says the same");
+  t.match(engines.node, /20\.19/, "package.json says the same");
+});
+
+t.test("systems without a binary of uWebSockets.js are rejected, and those with one named", async (t) => {
+  t.equal(systemProblem(thisSystem()), undefined);
+  const debian = { platform: "linux", arch: "x64", glibc: "2.36" };
+  for (const one of [debian, { ...debian, arch: "arm64" }, { ...debian, glibc: "2.41" }, { ...debian, glibc: "3.0" }])
+    t.equal(systemProblem(one), undefined);
+  const remedy =
+    ", for which uWebSockets.js has no binary: it has them for Linux on x64 and arm64 with glibc 2.36 or later";
+  for (const [other, found] of [
+    [{ ...debian, glibc: "2.35" }, "this system has glibc 2.35"],
+    [{ ...debian, glibc: "2.4" }, "this system has glibc 2.4"],
+    [{ ...debian, glibc: undefined }, "this system has no glibc (Alpine has musl)"],
+    [{ ...debian, arch: "riscv64" }, "this is linux on riscv64"],
+    [{ ...debian, platform: "darwin", arch: "arm64" }, "this is darwin on arm64"],
+  ] as const)
+    t.match(systemProblem(other), found + remedy);
+});
+
+t.test("what was compiled or packaged for another platform is rejected with a remedy", async (t) => {
+  const here = { arch: "x64", versions: { modules: "137", node: "24.1.0" } };
+  t.equal(madeForProblem("x64 137\n", here), undefined);
+  t.equal(
+    madeForProblem("x64 115\n", here),
+    "this was compiled for Node 20 on x64, and this is Node 24.1.0 on x64: run `make build` with this Node, or use that one",
+  );
+  t.equal(
+    madeForProblem("arm64 137 package\n", here),
+    "this was compiled for Node 24 on arm64, and this is Node 24.1.0 on x64: install that Node, or a package for this one",
+  );
 });
 
 t.test("native packages that were not compiled here are rejected", async (t) => {
@@ -62,6 +106,41 @@ t.test("native packages that were not compiled here are rejected", async (t) => 
   for (const name of ["DEVELOPMENT_SKIP_GETTING_ASSET", "BUILD_ONLY"]) t.match(makefile, `export ${name} := 1`);
 });
 
+t.test("what the machine lacks for a build is said in one line, before anything is installed", async (t) => {
+  const names = ["install.mjs", "debian-packages.sh", "patch-lmdb.sh", "build-uws.mjs", "compile-native.mjs"];
+  const lockfile = { packages: { "node_modules/re2": { version: "1.0.0" } } };
+  const folder = t.testdir({ scripts: {}, bin: {}, "package-lock.json": JSON.stringify(lockfile) });
+  for (const name of names) copyFileSync(join(checkout, "scripts", name), join(folder, "scripts", name));
+  const program = (name: string, text: string): void =>
+    writeFileSync(join(folder, "bin", name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+  const install = (): { status: number | null; stderr: string } =>
+    spawnSync(process.execPath, [join(folder, "scripts/install.mjs")], {
+      encoding: "utf8",
+      env: { ...process.env, PATH: `${join(folder, "bin")}:${process.env["PATH"]}` },
+    });
+  for (const name of ["python3", "make", "g++", "id"]) program(name, "echo 0");
+  program("dpkg-query", "echo missing");
+  program("apt-get", 'echo "E: no such package" >&2; exit 100');
+  t.match(install(), {
+    status: 1,
+    stderr: /^trawl: apt could not install python3 .*\(E: no such package\).*apt-get install [^\n]*\n$/,
+  });
+  program("dpkg-query", "printf installed");
+  program("g++", '[ "$1" = --version ] || { echo "g++: error: what is c++20" >&2; exit 1; }');
+  t.match(install(), {
+    status: 1,
+    stderr: /^trawl: g\+\+ does not compile C\+\+20 \(what is c\+\+20\): install [^\n]*\n$/,
+  });
+  program("g++", 'grep -q libdeflate || exit 0; echo "<stdin>:1: fatal error: no libdeflate.h" >&2; exit 1');
+  t.match(install(), { status: 1, stderr: /^trawl: the header libdeflate\.h is missing [^\n]*\n$/ });
+  program("g++", "exit 0");
+  program("npm", '[ "$1" = config ] && { echo http://localhost; exit; }; echo "npm error code ENOTFOUND" >&2; exit 1');
+  t.match(install(), {
+    status: 1,
+    stderr: /^trawl: the npm registry http:\/\/localhost does not answer \(ENOTFOUND\)[^\n]*\n$/,
+  });
+});
+
 t.test("bin/trawl and make check the release of Node first", async (t) => {
   const folder = t.testdir();
   const old = join(folder, "old.mjs");
@@ -92,6 +171,10 @@ t.test("bin/trawl starts the bundle, unless something was compiled after it", (t
   write("dist/bundle/cli.mjs", 1);
   write("dist/bundle/.built", 1);
   t.equal(started(), "dist/bundle/cli.mjs", "a package has nothing else");
+  mkdirSync(join(folder, "node_modules"));
+  writeFileSync(join(folder, "node_modules/.trawl-platform"), "x64 83 package\n");
+  t.match(started(), /^trawl: this was compiled for Node with ABI 83 on x64, and this is Node /);
+  writeFileSync(join(folder, "node_modules/.trawl-platform"), `${process.arch} ${process.versions.modules}\n`);
   write(compiled, 2);
   t.equal(started(), compiled, "compiling has not ended, so it is unknown what is newer");
   write("dist/.built", 2);

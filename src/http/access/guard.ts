@@ -1,8 +1,9 @@
 import type { AuthResult, Authenticator } from "../../account/sign-in/authenticator.js";
 import { errorMessage } from "../../base/errors.js";
+import type { FairSemaphore } from "../../base/fair-semaphore.js";
 import { clientKey } from "../../model/client.js";
 import type { Viewer } from "../../model/viewer.js";
-import { type ClientPermits, isRefused, replyText, type ReplyError } from "./permits.js";
+import { isRefused, replyText, type ReplyError } from "./permits.js";
 import type { BodyAdmission, Handler } from "../server/handler.js";
 import { plainText } from "../server/headers.js";
 import type { HttpRequest } from "../server/request.js";
@@ -27,7 +28,7 @@ export function guarded(authenticator: Pick<Authenticator, "authenticate">, hand
  */
 export function guardedBody(
   authenticator: Pick<Authenticator, "authenticate">,
-  permits: ClientPermits,
+  permits: Pick<FairSemaphore, "refusal">,
   what: string,
   handler: ViewerHandler,
   replyError: ReplyError = replyText,

@@ -1,3 +1,4 @@
+import { readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type {
@@ -30,9 +31,26 @@ const headBytesVariable = "UWS_HTTP_MAX_HEADERS_SIZE";
 
 const require = createRequire(import.meta.url);
 
+/** Major releases of Node by their ABI, for those that a binary may be there for. */
+const releases: Readonly<Record<string, number>> = { 115: 20, 127: 22, 137: 24 };
+
+function binaryFolder(): string {
+  return dirname(require.resolve("uWebSockets.js"));
+}
+
 function binaryPath(abi: string): string {
-  const folder = dirname(require.resolve("uWebSockets.js"));
-  return require.resolve(join(folder, `uws_${process.platform}_${process.arch}_${abi}.node`));
+  return require.resolve(join(binaryFolder(), `uws_${process.platform}_${process.arch}_${abi}.node`));
+}
+
+/** The platforms that have a binary here: a checkout has those of all, and a package that of its own. */
+function platforms(): string {
+  const found = new Map<string, number[]>();
+  for (const name of readdirSync(binaryFolder())) {
+    const [, system, abi] = /^uws_(linux_[a-z0-9]+)_(\d+)\.node$/.exec(name) ?? [];
+    const release = releases[abi ?? ""];
+    if (system !== undefined && release !== undefined) found.set(system, [...(found.get(system) ?? []), release]);
+  }
+  return [...found].map(([system, majors]) => `${system.replace("_", " ")} with Node ${majors.join(", ")}`).join("; ");
 }
 
 /**
@@ -52,8 +70,9 @@ export function loadBinding(abi = process.versions.modules): NativeModule {
   } catch (error) {
     throw new TrawlError(
       "bad-config",
-      `uWebSockets.js cannot be loaded in Node ${process.versions.node}: run \`make build\` with this release of Node; ` +
-        `glibc 2.36 (Debian 12) or later is needed (${errorMessage(error).replaceAll(/\s+/g, " ")})`,
+      `uWebSockets.js has no binary that loads in Node ${process.versions.node} on ${process.platform} ${process.arch} ` +
+        `(${errorMessage(error).replaceAll(/\s+/g, " ")}). It has some for glibc 2.36 or later (Debian 12), here for ${platforms()}: ` +
+        "use one of these, and run `make build` with it in a checkout",
       { cause: error },
     );
   }

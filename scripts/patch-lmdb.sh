@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compiles the binding of LMDB 3.5.6 from the sources in its package, with four changes. What was compiled is loaded instead of the binary
-# that comes with the package.
+# Makes four changes to the sources of LMDB 3.5.6 and its binding, which scripts/compile-native.mjs then compiles. What was compiled is
+# loaded instead of the binary that comes with the package.
 #
 # 1. The error of a page that cannot be written is printed into 100 bytes, which are too few for it: a full disk damaged the heap.
 # 2. V8 counts the size of a mapped value as memory of the heap, from which the binding subtracts it again. When a thread ends, V8
@@ -14,7 +14,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../node_modules/lmdb"
 # Fails unless so many lines of the source match: the package is then another release.
 need() { # COUNT PATTERN CHANGE
   if [ "$(grep -cE "$2" "$source")" -ne "$1" ]; then
-    echo "lmdb is another release than scripts/build-lmdb.sh was written for: see whether its $3 change is still needed" >&2
+    echo "lmdb is another release than scripts/patch-lmdb.sh was written for: see whether its $3 change is still needed" >&2
     exit 1
   fi
 }
@@ -45,7 +45,3 @@ source=src/dbi.cpp
 sed -i 's/fits = valToBinaryFast(data, this); \/\/ it fits/fits = data.mv_size < 0x8000 \&\& valToBinaryFast(data, this); \/\/ it fits/
   s/result == 2 || data.mv_size < SHARED_BUFFER_THRESHOLD) {\/\/ result/result == 2 || data.mv_size < 0x8000) {\/\/ result/' "$source"
 need 2 'data.mv_size < 0x8000( |\))' third
-if ! output="$(../.bin/node-gyp rebuild --loglevel=error 2>&1)"; then
-  echo "$output" >&2
-  exit 1
-fi
