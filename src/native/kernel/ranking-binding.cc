@@ -19,11 +19,13 @@ WordList list(Arguments& given, size_t index) {
 // Whether the arrays have the lengths that the others require, so that only values have to be checked later.
 bool isSound(const RankedShard& shard) {
   const size_t documentCount = shard.documentCount();
+  const bool areVerdictsSound = shard.verdicts.length == 0 || shard.verdicts.length == documentCount;
+  const bool arePathTrigramsSound = shard.pathTrigrams.length == 0 || shard.pathTrigrams.length == 2048;
   return shard.contentStart.length > 0 && shard.contentFirstUnit.length == shard.contentStart.length &&
          shard.contentFirstDocument.length == shard.contentStart.length + 1 && shard.documentBranches.length == documentCount &&
          shard.pathStart.length == documentCount + 1 && shard.postings.starts.length == shard.postings.keys.length + 1 &&
-         (shard.verdicts.length == 0 || shard.verdicts.length == documentCount) && shard.groupsLength == shard.contentStart.length &&
-         shard.foldPlaces.length % 2 == 0 && (shard.pathTrigrams.length == 0 || shard.pathTrigrams.length == 2048);
+         areVerdictsSound && shard.groupsLength == shard.contentStart.length &&
+         shard.foldPlaces.length % 2 == 0 && arePathTrigramsSound;
 }
 
 bool isSound(const RankedSymbols& symbols) {

@@ -1,6 +1,7 @@
 #include "ranking.h"
 
 #include <algorithm>
+#include <string>
 
 #include "classes.h"
 #include "file-weight.h"
@@ -36,10 +37,21 @@ constexpr size_t scanBytesMax = 4 << 20;
 constexpr size_t listedDocumentsMax = 1 << 16;
 constexpr size_t symbolsMax = 4096;
 constexpr size_t unitBytes = 4096;
-// A block with more needs the general way: 32 MiB.
+// A block with more needs the general way: 32 MiB for all literals together.
 constexpr size_t rowsMax = 4 << 20;
-// Documents between two checks of the stop flag: each takes some microseconds at most.
-constexpr size_t documentsBetweenChecks = 64;
+// So do a document with more rows of several literals, which are sorted, a longer path and a longer record of symbols:
+// what is done with one takes some milliseconds at most.
+constexpr size_t sortedRowsMax = 1 << 16;
+constexpr size_t pathBytesMax = 1 << 16;
+constexpr size_t recordBytesMax = 1 << 20;
+// A number of a posting list has at most so many bytes.
+constexpr size_t varintBytesMax = 5;
+// The work between two checks of the stop flag, about a millisecond: bytes that are read once or twice, where a document
+// counts as many, and so does a row.
+constexpr size_t workBetweenChecks = 1 << 17;
+constexpr size_t documentWork = 256, rowWork = 16, pathRowWork = 64;
+// The ranges of documents that are no longer kept are forgotten when there are so many words.
+constexpr size_t arenaWordsMin = 1 << 18;
 
 // As in content-scan.ts: a search of so many bytes may do so much work.
 size_t workBytesMax(size_t bytes) {
@@ -74,8 +86,7 @@ struct Leaf {
   Needle needle;
   // In which it can start, and the contents of these.
   Numbers units, contents;
-  // Documents whose path has it; by document, if there are some; and their contents.
-  Numbers pathDocuments;
+  // By document: 1 if its path has it; empty if none has. And the contents of these.
   vector<uint8_t> pathBits;
   Numbers pathContents;
   // Where the units of the next contents begin.
@@ -88,6 +99,11 @@ struct Leaf {
   bool isInPath(size_t document) const { return !pathBits.empty() && pathBits[document] != 0; }
 };
 
+// Where a content of the block is in the text. It is read once, because what is mapped may change meanwhile.
+struct TextRange {
+  uint32_t from, to;
+};
+
 // A document of the block.
 struct BlockDocument {
   uint32_t document, index;
@@ -95,7 +111,8 @@ struct BlockDocument {
 
 struct Kept {
   uint32_t document, score, matchCount, order;
-  Text path;
+  // A copy: what is sorted must not change meanwhile.
+  std::string path;
   // In the arena; `rangesUnknown` if they are not kept.
   uint32_t rangesAt;
 };
@@ -104,10 +121,8 @@ struct Kept {
 bool comesBefore(const Kept& a, const Kept& b) {
   if (a.score != b.score) return a.score > b.score;
   if (a.order != b.order) return a.order < b.order;
-  const int paths = memcmp(a.path.data, b.path.data, std::min(a.path.length, b.path.length));
-  if (paths != 0) return paths < 0;
-  if (a.path.length != b.path.length) return a.path.length < b.path.length;
-  return a.document < b.document;
+  const int paths = a.path.compare(b.path);
+  return paths != 0 ? paths < 0 : a.document < b.document;
 }
 
 // `BestDocuments` of rank-messages.ts.
@@ -129,7 +144,7 @@ class Best {
     if (hasWorst_) worst_ = documents_.back();
   }
 
-  const vector<Kept>& documents() {
+  vector<Kept>& documents() {
     dropOthers();
     return documents_;
   }
@@ -184,16 +199,23 @@ class ShardRanker {
     if (job_.stop.areSet()) throw Stopped();
   }
 
+  void spend(size_t work) {
+    work_ += work;
+    if (work_ < workBetweenChecks) return;
+    work_ = 0;
+    checkStop();
+  }
+
   // Looks up the literal in the posting lists and the paths of the shard.
   void bind(const RankedLeaf& given) {
+    checkStop();
     leaves_.emplace_back();
     Leaf& leaf = leaves_.back();
     leaf.given = &given;
     leaf.needle = makeNeedle(given.literal.data, given.literal.length, given.fold);
     size_t cost;
-    findUnits(shard_.postings, given.literal, leaf.units, cost);
+    findUnits(shard_.postings, given.literal, shard_.contentFirstUnit[shard_.contentCount()], leaf.units, cost);
     totals_.postingBytes += static_cast<uint32_t>(cost);
-    require(leaf.units.empty() || leaf.units.back() < shard_.contentFirstUnit[shard_.contentCount()]);
     findContents(leaf.units, shard_.contentFirstUnit, shard_.contentCount(), leaf.contents);
     if (given.reachesFurther && shard_.foldExceptions.length > 0) {
       const WordList& exceptions = shard_.foldExceptions;
@@ -202,7 +224,7 @@ class ShardRanker {
     if (given.inPath) findPaths(leaf);
   }
 
-  static void findUnits(const PostingSections& sections, Text literal, Numbers& units, size_t& cost) {
+  static void findUnits(const PostingSections& sections, Text literal, uint32_t unitCount, Numbers& units, size_t& cost) {
     uint32_t lists[overlapBytes];
     const Text start = {literal.data, std::min(literal.length, overlapBytes)};
     const size_t count = findLists({sections.keys.data, sections.starts.data, sections.keys.length}, start, lists);
@@ -210,12 +232,13 @@ class ShardRanker {
     units.clear();
     if (count == 0) return;
     const uint32_t from = sections.starts[lists[0]], to = sections.starts[lists[0] + 1];
-    require(from <= to && to <= sections.bytes.length);
     cost = to - from;
+    require(cost <= varintBytesMax * unitCount);
     units.resize(cost);
     const size_t found = unitsOfLists(sections.bytes, sections.starts.data, sections.starts.length, lists, count, units.data(), cost);
     require(found != noRoom);
     units.resize(found);
+    require(units.empty() || units.back() < unitCount);
   }
 
   static void findContents(const Numbers& units, WordList firstUnits, size_t contentCount, Numbers& contents) {
@@ -245,11 +268,11 @@ class ShardRanker {
     scan(leaf, shard_.paths, range, 1, true);
     const size_t documentCount = shard_.documentCount();
     for (size_t row = 0; row < leaf.rowCount; row++) {
+      spend(pathRowWork);
       const uint32_t document = static_cast<uint32_t>(lastAtMost(shard_.pathStart, leaf.rows[2 * row], documentCount));
       require(document < documentCount);
       if (leaf.pathBits.empty()) leaf.pathBits.resize(documentCount);
       leaf.pathBits[document] = 1;
-      leaf.pathDocuments.push_back(document);
       const uint32_t content = contentAt(document);
       if (leaf.pathContents.empty() || leaf.pathContents.back() != content) leaf.pathContents.push_back(content);
     }
@@ -263,7 +286,7 @@ class ShardRanker {
   // Scans ranges for the leaf; the rows are those of the block, or the paths.
   void scan(Leaf& leaf, Text text, const uint32_t* ranges, size_t rangeCount, bool byLine) {
     uint32_t cursor[4] = {};
-    if (leaf.rows.empty()) leaf.rows.resize(256);
+    if (leaf.rows.empty()) growRows(leaf, 256);
     ScanJob job = {text, ranges, rangeCount, leaf.needle, 0, leaf.rows.data(), leaf.rows.size() / 2, scanBytesMax, cursor};
     for (;;) {
       const Outcome outcome = byLine ? job_.loops->scanLines(job) : job_.loops->scan(job);
@@ -274,12 +297,17 @@ class ShardRanker {
       const size_t width = byLine ? 4 : 3;
       if (!byLine) require(cursor[3] <= workBytesMax(contentBytesAt(ranges[cursor[0] * width + 2])));
       if (cursor[2] < job.rowCapacity) continue;
-      require(job.rowCapacity < rowsMax);
-      leaf.rows.resize(2 * leaf.rows.size());
+      growRows(leaf, 2 * leaf.rows.size());
       job.rows = leaf.rows.data();
       job.rowCapacity = leaf.rows.size() / 2;
     }
     leaf.rowCount = cursor[2];
+  }
+
+  void growRows(Leaf& leaf, size_t length) {
+    rowWords_ += length - leaf.rows.size();
+    require(rowWords_ <= 2 * rowsMax);
+    leaf.rows.resize(length);
   }
 
   // The size of the content that ends there.
@@ -335,11 +363,13 @@ class ShardRanker {
     return bytes <= job_.limits.bytesMax * wholeFactor;
   }
 
-  Numbers keepSearched(const Numbers& contents) const {
+  Numbers keepSearched(const Numbers& contents) {
     Numbers kept;
     kept.reserve(contents.size());
+    size_t last = 0;
     for (uint32_t content : contents) {
-      const auto [from, to] = documentsOf(content);
+      const auto [from, to] = documentsAfter(last, content);
+      spend(to - from);
       for (size_t document = from; document < to; document++) {
         if (!isSearched(document)) continue;
         kept.push_back(content);
@@ -353,6 +383,14 @@ class ShardRanker {
     require(content <= shard_.contentCount());
     const size_t from = shard_.contentFirstDocument[content], to = shard_.contentFirstDocument[content + 1];
     require(from <= to && to <= shard_.documentCount());
+    return {from, to};
+  }
+
+  // Of contents in ascending order: no document has two, so that all of them together have no more than there are.
+  std::pair<size_t, size_t> documentsAfter(size_t& last, uint32_t content) const {
+    const auto [from, to] = documentsOf(content);
+    require(last <= from);
+    last = to;
     return {from, to};
   }
 
@@ -389,13 +427,14 @@ class ShardRanker {
     return ordered;
   }
 
-  Numbers contentsNamed(bool ofAll) const {
+  Numbers contentsNamed(bool ofAll) {
     Numbers contents;
     if (!symbols_.areKnown) return contents;
     const WordList& keys = symbols_.nameKeys;
     for (const RankedName& name : job_.query->names) {
       if (name.ofAll != ofAll) continue;
       for (size_t i = std::lower_bound(keys.data, keys.data + keys.length, name.key) - keys.data; i < keys.length && keys[i] == name.key; i++) {
+        spend(1);
         const uint32_t part = symbols_.nameParts[i];
         if (part < symbols_.contents.length) contents.push_back(contentOfPart(part));
       }
@@ -417,7 +456,7 @@ class ShardRanker {
 
   Text pathOf(size_t document) const {
     const size_t from = shard_.pathStart[document], to = shard_.pathStart[document + 1];
-    require(from < to && to <= shard_.paths.length);
+    require(from < to && to <= shard_.paths.length && to - from <= pathBytesMax);
     return {shard_.paths.data + from, to - 1 - from};
   }
 
@@ -435,11 +474,13 @@ class ShardRanker {
   // By the weight of its paths, then by the number of folders; each content belongs to the best group of its documents.
   void findGroups() {
     if (shard_.groups[shard_.contentCount()] != 0) return;
+    size_t last = 0;
     for (size_t content = 0; content <= shard_.contentCount(); content++) {
       size_t group = groupCount - 1;
-      const auto [from, to] = documentsOf(static_cast<uint32_t>(content));
+      const auto [from, to] = documentsAfter(last, static_cast<uint32_t>(content));
       for (size_t document = from; document < to; document++) {
         const Text path = pathOf(document);
+        spend(documentWork + path.length);
         const size_t depth = std::count(path.data, path.data + path.length, '/');
         group = std::min<size_t>(group, weightGroup(weigh(document)) * depthCount + std::min(depth, depthCount - 1));
       }
@@ -451,6 +492,7 @@ class ShardRanker {
   void requireNoFolded(const Numbers& contents) const {
     const WordList& places = shard_.foldPlaces;
     for (size_t i = 0; i + 2 <= places.length; i += 2) {
+      checkStop();
       if (!std::binary_search(contents.begin(), contents.end(), places[i])) continue;
       for (const Leaf& leaf : leaves_) require(!leaf.given->reachesFurther || !mayMatchAround(places[i], places[i + 1], leaf.given->literal));
     }
@@ -508,9 +550,9 @@ class ShardRanker {
   Numbers contentsWithNames(const Leaf& leaf) const {
     Numbers units, parts;
     size_t cost;
-    findUnits(symbols_.postings, leaf.given->literal, units, cost);
+    checkStop();
     const size_t partCount = symbols_.contents.length;
-    require(units.empty() || units.back() < symbols_.firstUnits[partCount]);
+    findUnits(symbols_.postings, leaf.given->literal, symbols_.firstUnits[partCount], units, cost);
     findContents(units, symbols_.firstUnits, partCount, parts);
     if (leaf.given->reachesFurther) {
       const WordList& exceptions = symbols_.foldExceptions;
@@ -528,7 +570,7 @@ class ShardRanker {
   void decideTier(const Tier& tier) {
     const uint32_t best = scoreOf(boundOf(words_, PathFeatures(), matchesBeyondScore, tier.weightMax, false));
     const size_t countMax = tier.mayBeNamed ? blockContentsMax : otherContentsMax;
-    for (Leaf& leaf : leaves_) leaf.unitCursor = 0;
+    startOver();
     for (size_t at = 0; at < tier.contents.size();) {
       if (!tier.mayBeNamed && !best_.wants(best)) {
         totals_.isComplete = 0;
@@ -537,10 +579,8 @@ class ShardRanker {
       const size_t first = at;
       at = blockEnd(tier.contents, first, countMax);
       decideBlock(tier.contents.data() + first, at - first);
-      for (size_t i = 0; i < documents_.size(); i++) {
-        if (i % documentsBetweenChecks == 0) checkStop();
-        scoreOne(documents_[i], tier.contents[first + documents_[i].index], tier.mayBeNamed);
-      }
+      for (const BlockDocument& one : documents_)
+        scoreOne(one, tier.contents[first + one.index] < shard_.contentCount(), tier.mayBeNamed);
       examined_.insert(examined_.end(), tier.contents.begin() + static_cast<ptrdiff_t>(first), tier.contents.begin() + static_cast<ptrdiff_t>(at));
     }
   }
@@ -557,7 +597,7 @@ class ShardRanker {
     Numbers others;
     std::set_difference(candidates.begin(), candidates.end(), examined_.begin(), examined_.end(), std::back_inserter(others));
     requireNoFolded(others);
-    for (Leaf& leaf : leaves_) leaf.unitCursor = 0;
+    startOver();
     const uint32_t scannedMax = totals_.scannedBytes + std::min(job_.limits.countedBytesMax, UINT32_MAX - totals_.scannedBytes);
     for (size_t at = 0; at < others.size();) {
       if (listedMatches_ >= job_.limits.keptMatches || totals_.scannedBytes > scannedMax || totals_.isListed == 0) return;
@@ -580,12 +620,22 @@ class ShardRanker {
     return false;
   }
 
+  // Before blocks of contents in ascending order.
+  void startOver() {
+    for (Leaf& leaf : leaves_) leaf.unitCursor = 0;
+    documentsEnd_ = 0;
+    textEnd_ = 0;
+  }
+
   // Sets `documents_` to the results in these contents.
   void decideBlock(const uint32_t* contents, size_t count) {
     checkStop();
     documents_.clear();
+    texts_.clear();
     for (size_t i = 0; i < count; i++) {
-      const auto [from, to] = documentsOf(contents[i]);
+      texts_.push_back(textAfter(contents[i]));
+      const auto [from, to] = documentsAfter(documentsEnd_, contents[i]);
+      spend(to - from);
       for (size_t document = from; document < to; document++) {
         if (isSearched(document)) documents_.push_back({static_cast<uint32_t>(document), static_cast<uint32_t>(i)});
       }
@@ -593,6 +643,15 @@ class ShardRanker {
     totals_.filteredCount += static_cast<uint32_t>(documents_.size());
     for (Leaf* leaf : cheapestFirst()) keepWith(*leaf, contents, count);
     totals_.matchedCount += static_cast<uint32_t>(documents_.size());
+  }
+
+  // Contents do not overlap, so that each row is in the one that it is given to.
+  TextRange textAfter(uint32_t content) {
+    if (content >= shard_.contentCount()) return {textEnd_, textEnd_};
+    const uint32_t from = shard_.contentStart[content], to = shard_.contentStart[content + 1];
+    require(textEnd_ <= from && from <= to && to <= shard_.content.length);
+    textEnd_ = to;
+    return {from, to};
   }
 
   vector<Leaf*> cheapestFirst() {
@@ -607,9 +666,10 @@ class ShardRanker {
     leaf.rowFrom.assign(count, 0);
     leaf.rowTo.assign(count, 0);
     ranges_.clear();
+    checkStop();
     size_t last = SIZE_MAX;
     for (const BlockDocument& one : documents_) {
-      if (one.index != last) addRanges(leaf, contents[one.index]);
+      if (one.index != last) addRanges(leaf, contents[one.index], texts_[one.index]);
       last = one.index;
     }
     scan(leaf, shard_.content, ranges_.data(), ranges_.size() / 3, false);
@@ -618,23 +678,20 @@ class ShardRanker {
     for (const BlockDocument& one : documents_) {
       if (one.index == last || contents[one.index] >= shard_.contentCount()) continue;
       last = one.index;
-      const uint32_t end = shard_.contentStart[contents[last] + 1];
       leaf.rowFrom[last] = static_cast<uint32_t>(row);
-      while (row < leaf.rowCount && leaf.rows[2 * row] < end) row++;
+      while (row < leaf.rowCount && leaf.rows[2 * row] < texts_[last].to) row++;
       leaf.rowTo[last] = static_cast<uint32_t>(row);
     }
-    require(row == leaf.rowCount);
     std::erase_if(documents_, [&](const BlockDocument& one) {
       return leaf.rowTo[one.index] == leaf.rowFrom[one.index] && !leaf.isInPath(one.document);
     });
   }
 
   // Adds the units of the content in which the literal can start; adjacent ones are one range.
-  void addRanges(Leaf& leaf, uint32_t content) {
+  void addRanges(Leaf& leaf, uint32_t content, const TextRange& text) {
     if (content >= shard_.contentCount()) return;
     const uint32_t firstUnit = shard_.contentFirstUnit[content], endUnit = shard_.contentFirstUnit[content + 1];
-    const uint32_t start = shard_.contentStart[content], end = shard_.contentStart[content + 1];
-    require(start <= end && end <= shard_.content.length);
+    const size_t start = text.from, end = text.to;
     const Numbers& units = leaf.units;
     size_t at = std::lower_bound(units.begin() + static_cast<ptrdiff_t>(leaf.unitCursor), units.end(), firstUnit) - units.begin();
     while (at < units.size() && units[at] < endUnit) {
@@ -644,9 +701,9 @@ class ShardRanker {
         at++;
         to++;
       }
-      const size_t rangeFrom = start + (from - firstUnit) * unitBytes, rangeTo = std::min<size_t>(end, start + (to - firstUnit) * unitBytes);
+      const size_t rangeFrom = start + (from - firstUnit) * unitBytes, rangeTo = std::min(end, start + (to - firstUnit) * unitBytes);
       require(rangeFrom <= rangeTo);
-      ranges_.insert(ranges_.end(), {static_cast<uint32_t>(rangeFrom), static_cast<uint32_t>(rangeTo), end});
+      ranges_.insert(ranges_.end(), {static_cast<uint32_t>(rangeFrom), static_cast<uint32_t>(rangeTo), text.to});
       totals_.scannedBytes += static_cast<uint32_t>(rangeTo - rangeFrom);
     }
     leaf.unitCursor = at;
@@ -661,7 +718,10 @@ class ShardRanker {
       withRows += to > from;
       rows_.insert(rows_.end(), leaf.rows.begin() + static_cast<ptrdiff_t>(2 * from), leaf.rows.begin() + static_cast<ptrdiff_t>(2 * to));
     }
-    if (withRows > 1) makeDisjoint(rows_);
+    spend(documentWork + rowWork * rows_.size());
+    if (withRows < 2) return;
+    require(rows_.size() <= 2 * sortedRowsMax);
+    makeDisjoint(rows_);
   }
 
   void gatherPathRows(uint32_t document) {
@@ -669,6 +729,7 @@ class ShardRanker {
     for (const Leaf& leaf : leaves_) {
       if (!leaf.isInPath(document)) continue;
       const Text path = pathOf(document);
+      spend(path.length);
       const std::string_view text = leaf.given->fold ? lowered(path, pathBuffer_) : std::string_view(reinterpret_cast<const char*>(path.data), path.length);
       const std::string_view literal(reinterpret_cast<const char*>(leaf.given->literal.data), leaf.given->literal.length);
       for (size_t at = text.find(literal); at != std::string_view::npos; at = text.find(literal, at + literal.size())) {
@@ -694,17 +755,17 @@ class ShardRanker {
     }
   }
 
-  void scoreOne(const BlockDocument& one, uint32_t content, bool mayBeNamed) {
+  void scoreOne(const BlockDocument& one, bool hasContent, bool mayBeNamed) {
     totals_.foundCount++;
     gatherRows(one);
     gatherPathRows(one.document);
     const size_t rowCount = rows_.size() / 2;
     list(one.document, rowCount, !pathRows_.empty());
     const Text path = pathOf(one.document);
+    spend(path.length);
     const std::string_view lower = lowered(path, lowered_);
     const double fileFactor = weighText(lower);
     const PathFeatures inPath = findInPath(words_, lower);
-    const bool hasContent = content < shard_.contentCount();
     const bool maySymbol = mayBeNamed && hasContent && rowCount > 0 && symbols_.areKnown;
     const auto isBound = [&](bool symbol) {
       return !best_.wants(scoreOf(boundOf(words_, inPath, static_cast<uint32_t>(rowCount), fileFactor, symbol)));
@@ -712,8 +773,8 @@ class ShardRanker {
     if (isBound(maySymbol)) return;
     ScoredDocument document = {};
     document.text = shard_.content;
-    document.textFrom = hasContent ? shard_.contentStart[content] : 0;
-    document.textTo = hasContent ? shard_.contentStart[content + 1] : 0;
+    document.textFrom = texts_[one.index].from;
+    document.textTo = texts_[one.index].to;
     document.rows = rows_.data();
     document.rowCount = rowCount;
     document.fileFactor = fileFactor;
@@ -731,7 +792,8 @@ class ShardRanker {
     const size_t part = lastAtMost(symbols_.firstDocuments, document, symbols_.contents.length);
     require(part < symbols_.contents.length);
     const uint32_t from = symbols_.recordStarts[part], to = symbols_.recordStarts[part + 1];
-    require(from <= to && to <= symbols_.records.length);
+    require(from <= to && to <= symbols_.records.length && to - from <= recordBytesMax);
+    spend(to - from);
     scored.record = {symbols_.records.data + from, to - from};
     places_.resize(symbolsMax * placeWordCount);
     const PlacesJob job = {scored.record, scored.textFrom, scored.textTo, scored.rows, 0, scored.rowCount, symbolsMax, places_.data(), symbolsMax};
@@ -761,13 +823,28 @@ class ShardRanker {
   void keep(uint32_t document, Text path, uint32_t score, size_t rowCount) {
     uint32_t rangesAt = rangesUnknown;
     if (job_.limits.keepsRanges && rowCount + pathRows_.size() / 2 <= keptRangesMax) {
+      if (arena_.size() >= arenaWordsMax_) dropRanges();
       rangesAt = static_cast<uint32_t>(arena_.size());
       arena_.push_back(static_cast<uint32_t>(rowCount));
       arena_.push_back(static_cast<uint32_t>(pathRows_.size() / 2));
       arena_.insert(arena_.end(), rows_.begin(), rows_.end());
       arena_.insert(arena_.end(), pathRows_.begin(), pathRows_.end());
     }
-    best_.offer({document, score, countMatches(rowCount), repositoryOf(document)[1], path, rangesAt});
+    best_.offer({document, score, countMatches(rowCount), repositoryOf(document)[1],
+                 std::string(reinterpret_cast<const char*>(path.data), path.length), rangesAt});
+  }
+
+  // Forgets the ranges of documents that are no longer among the best.
+  void dropRanges() {
+    Numbers own;
+    for (Kept& one : best_.documents()) {
+      if (one.rangesAt == rangesUnknown) continue;
+      const auto from = arena_.begin() + static_cast<ptrdiff_t>(one.rangesAt);
+      one.rangesAt = static_cast<uint32_t>(own.size());
+      own.insert(own.end(), from, from + 2 + 2 * static_cast<ptrdiff_t>(from[0] + from[1]));
+    }
+    arena_.swap(own);
+    arenaWordsMax_ = std::max(arenaWordsMin, 2 * arena_.size());
   }
 
   void write() {
@@ -796,11 +873,21 @@ class ShardRanker {
   RankTotals& totals_;
   Best best_;
   vector<Leaf> leaves_;
+  // Of the block.
+  vector<TextRange> texts_;
   vector<BlockDocument> documents_;
+  // The ends of the contents of earlier blocks, and of their documents.
+  uint32_t textEnd_ = 0;
+  size_t documentsEnd_ = 0;
   // The contents that were examined; not in order.
   Numbers examined_;
   uint64_t listedMatches_ = 0;
   Numbers ranges_, rows_, pathRows_, places_, arena_;
+  // Of the rows of all leaves.
+  size_t rowWords_ = 0;
+  size_t arenaWordsMax_ = arenaWordsMin;
+  // Since the last check of the stop flag.
+  size_t work_ = 0;
   std::string lowered_, pathBuffer_;
 };
 

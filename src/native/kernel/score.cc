@@ -13,6 +13,10 @@ constexpr double nearShare = 0.6;
 constexpr size_t scoredRowsMax = 4096;
 // Occurrences further apart are not in the same line.
 constexpr size_t lineBytesMax = 400;
+// As in content-symbols.ts. A longer container is in damaged records only.
+constexpr size_t containerBytesMax = 4096;
+// There are fewer words than bits.
+constexpr uint32_t unknownBits = UINT32_MAX;
 
 uint8_t lowerByte(uint8_t byte) { return byte >= 'A' && byte <= 'Z' ? byte + 32 : byte; }
 
@@ -169,16 +173,21 @@ class SymbolFinder {
   uint32_t bitsOfContainer(uint32_t reference) {
     if (reference < 2) return 0;
     size_t from, to;
-    if (!containers_.find(reference - 2, &from, &to)) return 0;
+    const size_t number = reference - 2;
+    if (number < containerBits_.size() && containerBits_[number] != unknownBits) return containerBits_[number];
+    if (!containers_.find(number, &from, &to) || to - from > containerBytesMax) return 0;
+    if (number >= containerBits_.size()) containerBits_.resize(number + 1, unknownBits);
     std::string lowered(reinterpret_cast<const char*>(document_.record.data + from), to - from);
     for (char& byte : lowered) byte = static_cast<char>(lowerByte(static_cast<uint8_t>(byte)));
-    return words_.bitsIn(lowered);
+    return containerBits_[number] = words_.bitsIn(lowered);
   }
 
   const ScoredWords& words_;
   const ScoredDocument& document_;
   const uint32_t pathBits_;
   Containers containers_;
+  // What each container has of the words.
+  std::vector<uint32_t> containerBits_;
   double bestScore_ = 0;
   size_t at_ = 0, current_ = 0;
   bool hasCurrent_ = false;

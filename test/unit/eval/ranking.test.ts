@@ -1,6 +1,6 @@
 /** Which of the documents of a shard come first, and that a small budget leaves out only the least promising. */
 import t from "tap";
-import { type RankedTarget, ShardRanking, type ShardBest } from "../../../src/eval/ranking/shard-ranking.js";
+import { ShardRanking, type ShardBest } from "../../../src/eval/ranking/shard-ranking.js";
 import { findWordSearch, rankWords } from "../../../src/eval/ranking/word-ranking.js";
 import { loadKernel } from "../../../src/native/kernel/load.js";
 import type { StreamMatch } from "../../../src/model/stream-events.js";
@@ -9,53 +9,12 @@ import { ControlBlock } from "../../../src/protocol/control-block.js";
 import { decodeDocuments, encodeRanked } from "../../../src/protocol/rank-messages.js";
 import type { SearchOptions } from "../../../src/protocol/search-options.js";
 import { planQuery } from "../../../src/query/plan/plan-query.js";
-import type { ContentSymbols } from "../../../src/shard/symbols/content-symbols.js";
-import { SymbolBuilder } from "../../../src/shard/symbols/symbol-builder.js";
-import { SymbolReader } from "../../../src/shard/symbols/symbol-reader.js";
 import { fc, runs } from "../../support/property.js";
 import { neverStopped, runEngine, testRepository, testShard, type TestShard } from "../../support/engine.js";
+import { largeBudget, rankedTarget, rankOptions } from "../../support/ranking.js";
 
 const kernel = loadKernel("native");
 const repositories = [testRepository(1, "a", { stars: 1 }), testRepository(2, "b", { stars: 9 })];
-
-/** Symbols are written as `def NAME` or `def CONTAINER.NAME`. */
-function symbolsOf(text: string): ContentSymbols {
-  const found = [...text.matchAll(/def (?:(\w+)\.)?(\w+)/g)];
-  return {
-    names: found.map(([, , name]) => name),
-    lines: found.map(({ index }) => text.slice(0, index).split("\n").length),
-    offsets: found.map(({ index, 0: whole, 2: name }) => index + whole.length - name.length),
-    kinds: found.map(() => "function"),
-    containers: found.map(([, container]) => container ?? ""),
-  };
-}
-
-function symbolsOfShard({ reader }: TestShard): SymbolReader {
-  const builder = new SymbolBuilder(kernel);
-  for (let content = 0; content < reader.contentCount; content++) {
-    const text = reader.content.toString("latin1", reader.contentStart[content], reader.contentStart[content + 1]);
-    builder.add("extracted", symbolsOf(text));
-  }
-  return new SymbolReader(reader, builder.build(reader, "test 1").bytes);
-}
-
-const largeBudget = { contents: 1000, cheapBytes: 1e9, expensiveBytes: 1e9, keptDocuments: 50, keptMatches: 1e9 };
-
-const limitsOf = (query: string, limits: Partial<SearchOptions>): SearchOptions => {
-  const plan = planQuery(query, "keyword");
-  const selections = plan.basicQueries.map(() => ({ repositoryIds: undefined, revisions: undefined }));
-  return { plan, useIndex: true, selections, ...limits } as unknown as SearchOptions;
-};
-
-function targetOf(shard: TestShard): RankedTarget {
-  return {
-    shard: 0,
-    reader: shard.reader,
-    symbols: symbolsOfShard(shard),
-    visibility: shard,
-    checkContent: () => undefined,
-  };
-}
 
 function rank(
   shard: TestShard,
@@ -64,8 +23,8 @@ function rank(
   scoreMin = 0,
   limits: Partial<SearchOptions> = {},
 ): ShardBest {
-  const target = targetOf(shard);
-  const options = limitsOf(query, limits);
+  const target = rankedTarget(kernel, shard);
+  const options = rankOptions(query, limits);
   const ranked = new ShardRanking(target, options, budget, kernel, neverStopped, { scoreMin }).run(() => undefined);
   checkWords(query, ranked, () => rankByKernel(shard, query, budget, scoreMin, limits, 0, undefined, target));
   return ranked;
@@ -79,9 +38,9 @@ function rankByKernel(
   limits: Partial<SearchOptions>,
   countedBytes: number,
   control = ControlBlock.allocate(1, 0, 0),
-  target = targetOf(shard),
+  target = rankedTarget(kernel, shard),
 ): ShardBest | undefined {
-  const options = limitsOf(query, limits);
+  const options = rankOptions(query, limits);
   const search = findWordSearch(options, kernel);
   const ranker = search && { search, options, budget, kernel, control, stop: neverStopped };
   return ranker && rankWords(target, ranker, { scoreMin }, countedBytes);
@@ -472,6 +431,22 @@ t.test("the kernel counts what it does not rank", (t) => {
   }
   const little = rankByKernel(shard, "flush", { ...largeBudget, contents: 1 }, 0, limits, 0);
   t.equal(little?.isWhole, false, "nothing without text to scan");
+  t.end();
+});
+
+t.test("ranges are kept of as many documents as are ranked", (t) => {
+  // Each comes before those that were found earlier, whose ranges are forgotten at some time.
+  const content = "flush it\n".repeat(500);
+  const documents = Array.from({ length: 400 }, (_, i) => ({
+    path: `${2000 - i}.c`,
+    content,
+    oid: "1".repeat(40),
+    repositoryId: 1,
+  }));
+  const shard = testShard(kernel, documents, repositories);
+  const ranked = rank(shard, "flush", largeBudget, 0, { displayCountMax: 1, matchCountMax: 9 });
+  t.equal(ranked.best[0].path, "1601.c");
+  t.ok(ranked.best.every(({ ranges }) => ranges?.length === 2 + 2 * 500));
   t.end();
 });
 
