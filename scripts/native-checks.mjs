@@ -41,6 +41,7 @@ const tests = [
   "unit/native/kernel-encode",
   "unit/native/kernel-memory",
   "unit/native/kernel-datagram",
+  "unit/eval/ranking",
   "unit/regexp/automaton",
   "unit/git/git-packs",
   "unit/git/git-change-filter",
@@ -334,7 +335,16 @@ async function checkWithSanitizers(seconds) {
     if (!outcome.isGood) console.log(outcome.text.slice(-6000));
     isGood &&= outcome.isGood;
   }
-  const targets = ["pack", "pack-index", "pack-objects", "pack-real", "shard", "posting-list", "native-real"];
+  const targets = [
+    "pack",
+    "pack-index",
+    "pack-objects",
+    "pack-real",
+    "shard",
+    "posting-list",
+    "native-real",
+    "ranking",
+  ];
   for (const target of targets) {
     const given = {
       ...environment,
@@ -418,7 +428,7 @@ function checksOf(text) {
     for (const [a, b] of operands(code, from, to, "&&"))
       if (compares(code.slice(a, b))) found.push([a, b, "always", "always"], [a, b, "never", "never"]);
   };
-  for (const match of code.matchAll(/\bneed\(/g)) {
+  for (const match of code.matchAll(/\b(?:need|require)\(/g)) {
     const open = match.index + match[0].length - 1;
     if (code.slice(open, open + 6) === "(bool ") continue;
     addAll(open + 1, closing(code, open), "&&", "always");
@@ -517,6 +527,7 @@ function testsOf(path) {
   if (path.includes("/process/process")) return ["unit/native/kernel-process"];
   if (path.includes("/process/")) return ["daemon/daemon-truncation", "unit/git/git-packs"];
   if (path.includes("/automaton")) return ["unit/regexp/automaton"];
+  if (/\/(ranking|score|file-weight)/.test(path)) return ["unit/eval/ranking"];
   if (path.includes("/socket/")) return ["unit/native/kernel-socket", "unit/native/kernel-datagram"];
   for (const [part, name] of [
     [/posting|pages/, "postings"],

@@ -4,6 +4,7 @@ import { httpTargets } from "./http-targets.js";
 import { nativeTargets } from "./native-targets.js";
 import { packTargets } from "./pack-targets.js";
 import { queryTargets } from "./query-targets.js";
+import { rankingTarget } from "./ranking-target.js";
 import { requestFilterTarget } from "./request-filter-target.js";
 import type { FuzzTarget } from "./runner.js";
 import { shardTargets } from "./shard-targets.js";
@@ -20,4 +21,5 @@ export const targets: readonly FuzzTarget[] = [
   ...packTargets,
   ...shardTargets,
   ...nativeTargets,
+  rankingTarget,
 ];
