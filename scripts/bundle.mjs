@@ -156,7 +156,7 @@ async function writeCode() {
     // The daemon starts it without flags and variables.
     for (const store of ["catalog", "shards"]) {
       const kind = store === "catalog" ? "records" : "shards";
-      const args = [join(output, "store-probe.mjs"), kind, join(data, store), "look", String(process.pid)];
+      const args = [join(output, "store-probe.mjs"), String(process.pid), kind, join(data, store), "look"];
       execFileSync(process.execPath, args, { stdio: "ignore", env: codeVariables });
     }
   } finally {

@@ -14,7 +14,7 @@ import { errorMessage, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import { syncToDisk } from "../base/sync-to-disk.js";
 import type { CatalogSnapshots } from "../store/catalog-snapshots.js";
-import { inspectStore, type StoreState } from "../store/inspect-store.js";
+import { inspectStore, inspectStores, type StoreState } from "../store/inspect-store.js";
 import { dataVersion, requireReadable, upgradingText } from "./parts/data-version.js";
 
 /** Creates the data directory; rejects one of another version. */
@@ -81,9 +81,9 @@ async function recover(
   log: Log,
 ): Promise<void> {
   const folders = { catalog: join(dataFolder, "catalog"), shards: join(dataFolder, "shards") };
-  const [catalog, shards] = await Promise.all([
-    inspectStore("records", folders.catalog, mode),
-    inspectStore("shards", folders.shards),
+  const [shards, catalog] = await inspectStores([
+    { kind: "shards", folder: folders.shards, mode: "look" },
+    { kind: "records", folder: folders.catalog, mode },
   ]);
   if (shards.kind === "damaged") {
     log.error(

@@ -5,7 +5,7 @@ import { callAfter, sleep } from "../base/deadline.js";
 import { errorMessage } from "../base/errors.js";
 import { saysRefused, withLimit } from "../base/refusal.js";
 import { type Ending, startProcess, type StartedProcess } from "../native/process/process.js";
-import { refusedCode, startedLine, unfinishedFolder, type ProbeResult } from "./probe-result.js";
+import { refusedCode, startedLine, unfinishedFolder, type ProbedStore, type ProbeResult } from "./probe-result.js";
 
 const probeFile = new URL("./store-probe.js", import.meta.url);
 
@@ -45,19 +45,50 @@ export type StoreState =
  * Caller guarantees: nobody has the store open.
  */
 export async function inspectStore(
-  kind: "records" | "shards",
+  kind: ProbedStore["kind"],
   folder: string,
-  mode: "look" | "rewrite" | "upgrade" = "look",
+  mode: ProbedStore["mode"] = "look",
 ): Promise<StoreState> {
+  return whyUnprobed(folder) ?? (await inspectAlone({ kind, folder, mode }));
+}
+
+/**
+ * Checks stores as `inspectStore` does each, in one process: most of its time is Node's start. If any of them is not whole,
+ * each is checked again in a process of its own, which shows which one ended it.
+ */
+export async function inspectStores(stores: readonly ProbedStore[]): Promise<readonly StoreState[]> {
+  const unprobed = stores.map(({ folder }) => whyUnprobed(folder));
+  const there = stores.filter((_, i) => unprobed[i] === undefined);
+  const { code, out } = there.length > 1 ? await runProbe(there) : { code: undefined, out: "" };
+  const results = code === 0 ? [...resultsIn(out)] : undefined;
+  return await Promise.all(
+    stores.map(async (store, i) => {
+      const result = unprobed[i] === undefined ? results?.shift() : undefined;
+      return unprobed[i] ?? (result === undefined ? await inspectAlone(store) : { kind: "whole" as const, ...result });
+    }),
+  );
+}
+
+function whyUnprobed(folder: string): StoreState | undefined {
   try {
-    if (statSync(join(folder, "data.mdb"), { throwIfNoEntry: false }) === undefined) return { kind: "absent" };
+    const isThere = statSync(join(folder, "data.mdb"), { throwIfNoEntry: false }) !== undefined;
+    return isThere ? undefined : { kind: "absent" };
   } catch (error) {
     return { kind: "unknown", reason: errorMessage(error) };
   }
-  const { code, signal, out, err } = await runProbe(kind, folder, mode);
+}
+
+/** The last line of a probe that has ended well. */
+function resultsIn(out: string): readonly ProbeResult[] {
+  return JSON.parse(out.split("\n").at(-2) ?? "") as ProbeResult[];
+}
+
+async function inspectAlone(store: ProbedStore): Promise<StoreState> {
+  const { kind, folder, mode } = store;
+  const { code, signal, out, err } = await runProbe([store]);
+  if (code === 0) return { kind: "whole", ...resultsIn(out)[0] };
   const isStarted = out.startsWith(`${startedLine}\n`);
   const lines = out.slice(isStarted ? startedLine.length + 1 : 0).split("\n");
-  if (code === 0) return { kind: "whole", ...(JSON.parse(lines.at(-2) ?? "") as ProbeResult) };
   if (mode !== "look") rmSync(join(folder, unfinishedFolder), { recursive: true, force: true });
   // It had read all of it, and was writing the new file.
   if (lines.length === 2) return { kind: "whole", ...(JSON.parse(lines[0]) as ProbeResult) };
@@ -81,10 +112,10 @@ export async function inspectStore(
  * Whether a probe of an empty store does not crash. It does where a limit keeps LMDB from mapping a store, as lmdb does not
  * check that.
  */
-async function canProbe(kind: "records" | "shards"): Promise<boolean> {
+async function canProbe(kind: ProbedStore["kind"]): Promise<boolean> {
   const folder = mkdtempSync(join(tmpdir(), "trawl-probe-"));
   try {
-    return (await runProbe(kind, folder, "look")).signal === null;
+    return (await runProbe([{ kind, folder, mode: "look" }])).signal === null;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -98,10 +129,11 @@ interface ProbeEnd extends Ending {
 /**
  * The probe is terminated with this process: otherwise it would hold LMDB's locks on a store that the next daemon opens.
  */
-async function runProbe(kind: string, folder: string, mode: string): Promise<ProbeEnd> {
+async function runProbe(stores: readonly ProbedStore[]): Promise<ProbeEnd> {
+  const described = stores.flatMap(({ kind, folder, mode }) => [kind, folder, mode]);
   const child = startProcess({
     name: basename(process.execPath),
-    args: [probeFile.pathname, kind, folder, mode, String(process.pid)],
+    args: [probeFile.pathname, String(process.pid), ...described],
     environment: { PATH: dirname(process.execPath) },
     directory: process.cwd(),
     limits: noLimits,

@@ -1,4 +1,11 @@
-/** What the probe of a store and the process that waits for it have in common: output, exit codes and a folder. */
+/** What the probe of stores and the process that waits for it have in common: arguments, output, exit codes and a folder. */
+
+/** A store, and what the probe does with it. */
+export interface ProbedStore {
+  readonly kind: "records" | "shards";
+  readonly folder: string;
+  readonly mode: "look" | "rewrite" | "upgrade";
+}
 
 /** The output of the probe. `unwritten`: why the store was not rewritten, although that was requested. */
 export interface ProbeResult {

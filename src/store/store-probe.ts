@@ -1,17 +1,25 @@
 /**
- * Reads a whole store, and exits with 0 if that was possible. It runs in a separate process, because LMDB trusts the
+ * Reads whole stores, and exits with 0 if that was possible. It runs in a separate process, because LMDB trusts the
  * pages that it maps: a damaged page may crash the reader.
  *
- * Arguments: `records` or `shards`, the folder, `look`, `rewrite` or `upgrade`, and the id of the process that waits
- * for the result. The latter two modes apply to records, which are then written to a new file that replaces the old
- * one. Standard output: `startedLine`, then `ProbeResult` as a line of JSON.
+ * Arguments: the id of the process that waits for the result; then for each store `records` or `shards`, the folder, and
+ * `look`, `rewrite` or `upgrade`. The latter two modes apply to records, which are then written to a new file that replaces
+ * the old one. Standard output: `startedLine`, then for each store `ProbeResult` as a line of JSON, and at last all results as
+ * a line. Without that one, the output says how far the last store came.
  */
 import { mkdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { ABORT, open, type RootDatabase } from "lmdb";
 import { errorMessage } from "../base/errors.js";
 import { isRefusal } from "../base/refusal.js";
-import { interrupted, refusedCode, startedLine, unfinishedFolder, type ProbeResult } from "./probe-result.js";
+import {
+  interrupted,
+  refusedCode,
+  startedLine,
+  unfinishedFolder,
+  type ProbedStore,
+  type ProbeResult,
+} from "./probe-result.js";
 import {
   digestKey,
   digestWith,
@@ -24,7 +32,7 @@ import {
 } from "./record-format.js";
 import { syncToDisk } from "../base/sync-to-disk.js";
 
-const [kind, folder, mode, parentId] = process.argv.slice(2);
+const [parentId, ...described] = process.argv.slice(2);
 
 /**
  * Values above this size are views over the map: only their first and last bytes are read, which detects truncation.
@@ -42,7 +50,7 @@ interface ReadRecords {
  * Throws if the checksum of a record is wrong or records are missing; `upgrade` accepts records of version 1, which
  * have no checksums.
  */
-function readRecords(root: RootDatabase<Buffer, string>): ReadRecords {
+function readRecords(root: RootDatabase<Buffer, string>, mode: ProbedStore["mode"]): ReadRecords {
   const records = root.openDB<Buffer, string>({ name: "records", encoding: "binary" });
   const sum = records.get(digestKey);
   const isSealed = sum !== undefined || mode !== "upgrade";
@@ -72,7 +80,7 @@ function requireDecodable(key: string, value: Buffer): void {
  * Writes the records to a new file, which contains none of the deleted or overwritten data, and replaces the old file
  * with it. A crash leaves one or the other.
  */
-async function rewrite({ stored, digest }: ReadRecords): Promise<void> {
+async function rewrite(folder: string, { stored, digest }: ReadRecords): Promise<void> {
   const target = join(folder, unfinishedFolder);
   rmSync(target, { recursive: true, force: true });
   mkdirSync(target, { mode: 0o700 });
@@ -134,17 +142,17 @@ function checksum(bytes: Uint8Array): number {
  * Limit on the size of the trial write: larger than most runs of free pages, so that many of LMDB's free-page records are
  * read. No run is larger than the file, and a write costs twice its size in new memory.
  */
-const trialBytesMax = kind === "shards" ? 64 * 1024 * 1024 : 1024 * 1024;
+const trialBytesMax = { shards: 64 * 1024 * 1024, records: 1024 * 1024 } as const;
 
 /**
  * Writes to the store as its owner would, and deletes what it wrote: LMDB aborts the process if its free-page records
  * are damaged, and nothing else reads them. A store that cannot be opened for writing would not crash its owner in this
  * way.
  */
-async function tryToWrite(path: string): Promise<void> {
-  const writable = openForTrial(path);
+async function tryToWrite({ kind, folder }: ProbedStore): Promise<void> {
+  const writable = openForTrial(folder);
   if (writable === undefined) return;
-  const trialBytes = Math.min(trialBytesMax, statSync(join(path, "data.mdb")).size);
+  const trialBytes = Math.min(trialBytesMax[kind], statSync(join(folder, "data.mdb")).size);
   writable.transactionSync(() => {
     void writable.put("trial", Buffer.alloc(trialBytes));
     return ABORT;
@@ -161,9 +169,9 @@ function openForTrial(path: string): RootDatabase<Buffer, string> | undefined {
 }
 
 /** Returns why the store was not rewritten; undefined if it was, or should not be. A full disk is not damage. */
-async function tryToRewrite(read: ReadRecords | undefined): Promise<string | undefined> {
+async function tryToRewrite({ folder, mode }: ProbedStore, read: ReadRecords | undefined): Promise<string | undefined> {
   try {
-    if (read !== undefined && mode !== "look") await rewrite(read);
+    if (read !== undefined && mode !== "look") await rewrite(folder, read);
     return undefined;
   } catch (error) {
     return errorMessage(error);
@@ -178,18 +186,19 @@ async function goBackToSynced(path: string): Promise<void> {
   await openForTrial(path)?.close();
 }
 
-async function probe(): Promise<ProbeResult> {
+async function probe(store: ProbedStore): Promise<ProbeResult> {
+  const { kind, folder, mode } = store;
   await goBackToSynced(folder);
   const root = open<Buffer, string>({ path: folder, maxDbs: 2, maxReaders: 512, encoding: "binary", readOnly: true });
-  const read = kind === "records" ? readRecords(root) : undefined;
+  const read = kind === "records" ? readRecords(root, mode) : undefined;
   const count = read?.count ?? countShards(root);
   await root.close();
   // LMDB may end this process where a new file meets a full disk, which says nothing of what was read.
   if (mode !== "look")
     process.stdout.write(`${JSON.stringify({ count, unwritten: interrupted } satisfies ProbeResult)}\n`);
-  const unwritten = await tryToRewrite(read);
+  const unwritten = await tryToRewrite(store, read);
   if (mode !== "look") process.stdout.write("\n");
-  if (mode === "look" || unwritten !== undefined) await tryToWrite(folder);
+  if (mode === "look" || unwritten !== undefined) await tryToWrite(store);
   return { count, unwritten };
 }
 
@@ -199,7 +208,14 @@ async function run(): Promise<void> {
   // From here on, a crash may be due to the store.
   process.stdout.write(`${startedLine}\n`);
   try {
-    process.stdout.write(`${JSON.stringify(await probe())}\n`);
+    const results: ProbeResult[] = [];
+    for (let at = 0; at < described.length; at += 3) {
+      const [kind, folder, mode] = described.slice(at, at + 3);
+      const result = await probe({ kind, folder, mode } as ProbedStore);
+      process.stdout.write(`${JSON.stringify(result)}\n`);
+      results.push(result);
+    }
+    process.stdout.write(`${JSON.stringify(results)}\n`);
     process.exitCode = 0;
   } catch (error) {
     process.stderr.write(`${errorMessage(error)}\n`);

@@ -112,7 +112,7 @@ const probe = fileURLToPath(new URL("../../src/store/store-probe.js", import.met
 t.test("a probe whose daemon has died does not change the catalog, which another daemon may have open", async (t) => {
   const folder = join(copy(t), "catalog");
   const inode = (): number => statSync(join(folder, "data.mdb")).ino;
-  const run = (parent: number) => spawnSync(process.execPath, [probe, "records", folder, "rewrite", String(parent)]);
+  const run = (parent: number) => spawnSync(process.execPath, [probe, String(parent), "records", folder, "rewrite"]);
   const before = inode();
   t.match(run(1).stdout.toString() + run(1).stderr.toString(), /has exited/);
   t.equal(inode(), before);
@@ -210,7 +210,7 @@ t.test("a probe without permission to read the store proves no damage", async (t
   const user = process.getuid?.() === 0 ? { uid: 65_534 } : {};
   const readable = spawnSync(process.execPath, ["-e", `require("fs").readFileSync(${JSON.stringify(probe)})`], user);
   if (readable.status !== 0) return t.comment("the checkout cannot be read by a user without rights");
-  const { status, stderr } = spawnSync(process.execPath, [probe, "records", folder, "look", "0"], user);
+  const { status, stderr } = spawnSync(process.execPath, [probe, "0", "records", folder, "look"], user);
   t.equal(status, refusedCode, stderr.toString());
 });
 

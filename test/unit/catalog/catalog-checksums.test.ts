@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { open } from "lmdb";
 import t, { type Test } from "tap";
 import { CatalogSnapshots } from "../../../src/store/catalog-snapshots.js";
-import { inspectStore } from "../../../src/store/inspect-store.js";
+import { inspectStore, inspectStores } from "../../../src/store/inspect-store.js";
 import { RecordStore } from "../../../src/store/record-store.js";
 import { dataDirectory, DaemonProcess, testDaemon } from "../../support/daemon.js";
 
@@ -60,6 +60,19 @@ t.test("a changed byte in a value that is still valid JSON", async (t) => {
     "what is damaged is not written over unseen",
   );
   await damaged.close();
+});
+
+t.test("stores that are checked together have each its own result", async (t) => {
+  const stores = [await storeWith(t, records), await storeWith(t, { counters: { next: 1 } })];
+  for (const { store } of stores) await store.close();
+  const [first, second] = stores.map(({ folder }) => ({ kind: "records", folder, mode: "look" }) as const);
+  const absent = { ...first, folder: join(dataDirectory(t), "catalog") };
+  const whole = [{ kind: "whole", count: 3 }, { kind: "absent" }, { kind: "whole", count: 1 }];
+  t.same(await inspectStores([first, absent, second]), whole);
+  t.ok(flip(first.folder, '"bob"', 2, "i") > 0);
+  const damaged = { kind: "damaged", reason: /"user\/2" of the catalog has a wrong checksum/ };
+  t.match(await inspectStores([first, absent, second]), [damaged, ...whole.slice(1)]);
+  t.match(await inspectStores([second, first]), [whole[2], damaged]);
 });
 
 t.test("a record under another key, and a record that no page refers to any more", async (t) => {
