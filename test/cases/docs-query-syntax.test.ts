@@ -29,8 +29,9 @@ t.test("every field has an example", async (t) => {
   }
 });
 
-/** Everything below these, as files of a commit. */
-const committed = ["src", "docs"].flatMap((folder) =>
+/** Everything below these, as files of a commit: what the examples name, and enough for the others to find something. */
+const folders = ["docs", "src/eval", "src/native/kernel", "src/query", "src/search", "src/shard"];
+const committed = folders.flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && /\.(ts|md|cc|h)$/.test(entry.name))
     .map((entry) => join(entry.parentPath, entry.name).slice(root.length)),
