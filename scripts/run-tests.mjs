@@ -3,9 +3,10 @@
 //   node scripts/run-tests.mjs [FILE...]        without arguments all files below dist/test except those of `make faults`
 //   node scripts/run-tests.mjs --fast           only those of dist/test/unit that start no daemon and take a few seconds
 //
-// Files of a folder share a process (test-folder.mjs) where they share a daemon (test/support/shared.ts), and where they start
-// no daemons, other processes or threads. Each other file has a process of its own. `JOBS=N` sets how many processes run at once. tap's own command only shows the results, for two
-// reasons. It passes its module hooks in NODE_OPTIONS to each process that a test starts, which doubles the processor
+// Files of a folder share a process (test-folder.mjs): all that share a daemon (test/support/shared.ts), and the others as
+// long as they take a few seconds together, since loading tap and the modules under test takes longer than most of them. A file
+// that starts threads, or changes what the others find, has a process of its own. `JOBS=N` sets how many processes run at
+// once. tap's own command only shows the results, for two reasons. It passes its module hooks in NODE_OPTIONS to each process that a test starts, which doubles the processor
 // time of daemons; here, NODE_OPTIONS is removed. And it runs the files in alphabetical order. A failure names the line of
 // the compiled test: reading source maps takes a tenth of a second in each process, and more in those with many assertions.
 //
@@ -29,10 +30,11 @@ const budgetSecondsMin = 20;
 const fastSecondsMax = 3;
 
 /** The other files of a folder that share a process take about this long together. */
-const sharedSecondsMax = 12;
+const sharedSecondsMax = 24;
 
 /** By its URL, since processes that a test forks elsewhere load it too. */
 const timer = new URL("test-time.mjs", import.meta.url).href;
+const errors = new URL("test-errors.mjs", import.meta.url).href;
 
 const timesFolder = ".tap/times";
 const measuredFile = ".tap/times.json";
@@ -54,7 +56,7 @@ t.jobs = Number(process.env.JOBS) || availableParallelism() + 2;
 const folderRunner = fileURLToPath(new URL("test-folder.mjs", import.meta.url));
 const runs = groupFiles(files).map(({ name, files: those }) => {
   const program = those.length === 1 ? those[0] : folderRunner;
-  return t.spawn("env", ["-u", "NODE_OPTIONS", process.execPath, "--import", timer, program], {
+  return t.spawn("env", ["-u", "NODE_OPTIONS", process.execPath, "--import", timer, "--import", errors, program], {
     name,
     buffered: true,
     timeout: timeoutSeconds * 1000 * those.length,
@@ -104,7 +106,7 @@ function groupFiles(files) {
     const kind = kindOf(file);
     const key = `${kind} ${kind === "alone" ? file : folder}`;
     let program = open.get(key);
-    if (program === undefined || (kind === "pure" && program.seconds + timeOf(file) > sharedSecondsMax)) {
+    if (program === undefined || (kind !== "sharing" && program.seconds + timeOf(file) > sharedSecondsMax)) {
       program = { files: [], seconds: 0 };
       programs.push(program);
       open.set(key, program);
@@ -122,7 +124,8 @@ function groupFiles(files) {
 
 /**
  * How the file may share a process: "sharing" if it, or a module of the tests that it imports, uses shared fixtures
- * (support/shared.ts); "alone" if one of them starts threads, or processes other than git; otherwise "pure".
+ * (support/shared.ts); "alone" if it starts threads, or changes which program is started; "starting" if one of them starts
+ * processes other than git; otherwise "pure".
  */
 function kindOf(file) {
   const seen = new Set();
@@ -133,10 +136,12 @@ function kindOf(file) {
     if (/\/support\/(shared-daemon|browser)\.js$/.test(path)) kind = "sharing";
     const text = readFileSync(path, "utf8");
     const imported = [...text.matchAll(/(?:from|import\() ?"([^"]+)"/g)].map(([, name]) => name);
-    const isAlone =
-      (path === file && imported.some((name) => name === "node:child_process" || name === "node:worker_threads")) ||
+    const isStarting =
+      (path === file && imported.includes("node:child_process")) ||
       /\/support\/(daemon|fault-layer|store-process|client-process|notify-socket|runner)\.js$/.test(path);
-    if (isAlone && kind === "pure") kind = "alone";
+    if (isStarting && kind === "pure") kind = "starting";
+    if (path === file && (imported.includes("node:worker_threads") || text.includes('env["TRAWL_BUNDLE"]')))
+      kind = "alone";
     for (const name of imported.filter((name) => name.startsWith("."))) {
       const module = join(dirname(path), name);
       if (module.startsWith("dist/test/")) read(module);
