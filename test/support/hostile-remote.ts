@@ -90,7 +90,9 @@ const periodMs = 50;
 
 const harms = {
   "endless references": async () => {
-    for (let i = 0; ; i++) await send(packet(`${head} refs/heads/b${i}${i === 0 ? "\0side-band-64k" : ""}\n`));
+    // A million short ones would take this process, which compiles nothing, most of a minute beside other work.
+    const long = "b".repeat(8_000);
+    for (let i = 0; ; i++) await send(packet(`${head} refs/heads/${long}${i}${i === 0 ? "\0side-band-64k" : ""}\n`));
   },
   silence: () => sleep(2 ** 30),
   "mere signs of life": async () => {
