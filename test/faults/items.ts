@@ -50,6 +50,7 @@ export const longTests: readonly string[] = [
   "cases",
   "history",
   "search-revisions",
+  "ranked-search",
   "check-offline",
   "git-remotes",
   "index-incremental",
