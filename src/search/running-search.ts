@@ -3,7 +3,6 @@ import { callAfter, type PendingCall } from "../base/deadline.js";
 import { errorMessage } from "../base/errors.js";
 import { resultWhileYielding } from "../base/yielding.js";
 import type { CatalogView } from "../catalog/live-shards.js";
-import { originFields } from "../model/request-origin.js";
 import type { SearchListener } from "../model/search-listener.js";
 import type { SearchRequest } from "../model/search-request.js";
 import type { ExplainedCost } from "../model/stream-events.js";
@@ -167,7 +166,7 @@ export class RunningSearch implements SourceListener {
     this.#listener.onClosed(() => this.#cancel());
     this.#listener.onDrain(() => this.advanced());
     const work = this.#source.run().catch((error: unknown) => {
-      this.#environment.log.error(this.#loggedError(error), "a search failed");
+      this.#environment.log.error({ error: errorMessage(error) }, "a search failed");
       this.stop(errorMessage(error));
     });
     await Promise.race([work, this.#stop.grace(stopWaitMs)]);
@@ -259,14 +258,10 @@ export class RunningSearch implements SourceListener {
     try {
       this.#report.near = await findNear(query, plan, mayTry ? (text) => count(text, stopped) : undefined);
     } catch (error) {
-      this.#environment.log.error(this.#loggedError(error), "queries near to one without results failed");
+      this.#environment.log.error({ error: errorMessage(error) }, "queries near to one without results failed");
     } finally {
       timer?.cancel();
     }
-  }
-
-  #loggedError(error: unknown): Readonly<Record<string, unknown>> {
-    return { ...originFields(this.#request.origin), error: errorMessage(error) };
   }
 
   async #makeReceipt(): Promise<SearchReceipt | undefined> {

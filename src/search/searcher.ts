@@ -7,6 +7,7 @@ import type { CatalogView } from "../catalog/live-shards.js";
 import type { BaseRevisions } from "../model/match-change.js";
 import type { Repository } from "../model/repository.js";
 import { BaseListener, type ChangeListener, type SearchListener } from "../model/search-listener.js";
+import { originFields } from "../model/request-origin.js";
 import { ownRequest, type SearchRequest } from "../model/search-request.js";
 import { operatorViewer, type Viewer } from "../model/viewer.js";
 import { choosePatternType } from "../query/syntax/parse.js";
@@ -354,8 +355,13 @@ export class Searcher {
   #begin(request: SearchRequest, chosen: ChosenSearch, sink: SearchListener, onEnd: (end: SearchEnd) => void): void {
     const id = this.#nextId++;
     const traceId = this.#traces.newId();
+    const { log } = this.#environment;
     const environment = {
       ...this.#environment,
+      /** Made only for a line, because most searches write none. */
+      get log() {
+        return log.child(originFields(request.origin));
+      },
       traceUrl: `${this.#baseUrl}/.api/search/trace/${traceId}`,
       receiptUrl: `${this.#baseUrl}/.api/search/receipt/${traceId}`,
     };
