@@ -1,7 +1,7 @@
 # `make help` lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build bundle watch test test-fast check format fuzz history-oracle faults soak asan-test mutate-native config layers graphql languages bench bench-quick deb deb-test systemd-test test-debian12 test-debian13 clean node install nodegit kernel typescript web web-tests
+.PHONY: help run build bundle watch test test-fast check format fuzz history-oracle faults soak asan-test mutate-native config layers graphql openapi languages bench bench-quick deb deb-test systemd-test test-debian12 test-debian13 clean node install nodegit kernel typescript web web-tests
 MAKEFLAGS += --no-print-directory
 
 # Native packages are compiled from source (scripts/compile-native.mjs). By default node-gyp uses one core. With ccache a second build
@@ -45,6 +45,7 @@ help:
 	@echo "make soak             an hour with one commit per second; MINUTES=5"
 	@echo "make config           regenerate config/ from src/daemon/config/options.ts"
 	@echo "make graphql          regenerate src/graphql/resolvers/schema-types.ts from schema.graphql"
+	@echo "make openapi          regenerate docs/openapi.json from src/http/api"
 	@echo "make languages        regenerate src/model/languages.tsv from the package linguist-languages"
 	@echo "make bench            compare everything with other tools, an hour and a half; ARGS='--only peers' for one suite"
 	@echo "make bench-quick      a subset on the files of this checkout, three minutes"
@@ -171,6 +172,9 @@ layers: build
 
 graphql: build
 	@node dist/scripts/write-graphql-types.js
+
+openapi: build
+	@node dist/scripts/write-openapi.js
 
 languages: build
 	@node dist/scripts/write-languages.js

@@ -195,7 +195,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   mcp: ["calls", "tools"],
   daemon: ["config", "parts"],
   cli: ["terminal", "connection", "api", "search", "jobs", "monitor", "doctor", "check", "manual"],
-  http: ["server", "access", "stream", "routes"],
+  http: ["server", "access", "stream", "api", "routes"],
   worker: ["ingest", "read", "search"],
 };
 

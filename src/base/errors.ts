@@ -1,5 +1,5 @@
 /**
- * The table of all errors. Each has a code (stable, for programs), a log level and, where applicable, an HTTP status
+ * The table of all errors, in the process and of answers over HTTP. Each has a code (stable, for programs), a log level and, where applicable, an HTTP status
  * and a process exit code. A message says what went wrong, where, and how to fix it.
  */
 export const errorTable = {
@@ -11,16 +11,42 @@ export const errorTable = {
   "bad-request": { level: "info", httpStatus: 400 },
   /** The query text does not parse or validate. */
   "bad-query": { level: "info", httpStatus: 400 },
+  /** The request has no valid credential. */
+  unauthenticated: { level: "info", httpStatus: 401 },
   /** The caller may not do this. */
   forbidden: { level: "info", httpStatus: 403 },
   /** No such repository, shard, revision or route. */
   "not-found": { level: "info", httpStatus: 404 },
+  /** The route has no such method. */
+  "method-not-allowed": { level: "info", httpStatus: 405 },
+  /** The body did not arrive in time. */
+  "request-timeout": { level: "info", httpStatus: 408 },
   /** The object already exists or is in use. */
   conflict: { level: "info", httpStatus: 409 },
   /** What was asked for existed, and does not any more. */
   gone: { level: "info", httpStatus: 410 },
+  /** The body is longer than the route accepts. */
+  "content-too-large": { level: "info", httpStatus: 413 },
+  /** The path is longer than any that names something. */
+  "uri-too-long": { level: "info", httpStatus: 414 },
+  /** The route does not read bodies of this type. */
+  "unsupported-media-type": { level: "info", httpStatus: 415 },
+  /** The range that was asked for is beyond the end. */
+  "range-not-satisfiable": { level: "info", httpStatus: 416 },
+  /** The request is for a host that this server is not. */
+  misdirected: { level: "info", httpStatus: 421 },
+  /** Too many wrong passwords. */
+  "locked-out": { level: "info", httpStatus: 422 },
   /** The client has used up its share of the machine. */
   "too-many-requests": { level: "info", httpStatus: 429 },
+  /** The headers are longer than those of any client. */
+  "headers-too-large": { level: "info", httpStatus: 431 },
+  /** The interface has such a request, but Trawl does not answer it. */
+  "not-implemented": { level: "info", httpStatus: 501 },
+  /** The answer is a stream, which needs HTTP/1.1. */
+  "http-version-not-supported": { level: "info", httpStatus: 505 },
+  /** There is no room for the answer on the disk. */
+  "insufficient-storage": { level: "warn", httpStatus: 507 },
   /** A limit on queued or concurrent work is reached; retry later. */
   overloaded: { level: "warn", httpStatus: 503 },
   /** The daemon is stopping. */
@@ -64,6 +90,20 @@ export class TrawlError extends Error {
   get httpStatus(): number {
     return errorTable[this.code].httpStatus;
   }
+}
+
+/** The code of an answer of which only the status is known. */
+const statusCodes: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>([
+  // Several codes have the same status: the most general comes last, and counts.
+  ...Object.entries(errorTable).map(([code, { httpStatus }]) => [httpStatus, code as ErrorCode] as const),
+  [400, "bad-request"],
+  [500, "internal"],
+  [503, "overloaded"],
+]);
+
+/** The code for a status from 400; `bad-request` or `internal` if the table has none. */
+export function codeForStatus(status: number): ErrorCode {
+  return statusCodes.get(status) ?? (status < 500 ? "bad-request" : "internal");
 }
 
 /** An error as plain data, for sending it to another thread, where own properties of an Error are lost. */

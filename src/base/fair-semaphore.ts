@@ -8,6 +8,12 @@ export interface ShareLimits {
   readonly clientWaitingMax: number;
 }
 
+/** What one client may have of a `FairSemaphore`, and what is left of that. */
+export interface ClientRoom {
+  readonly countMax: number;
+  readonly left: number;
+}
+
 /** Which limit has been reached. */
 export type FullShare = "client" | "all";
 
@@ -49,6 +55,13 @@ export class FairSemaphore {
     if (this.#mayRun(client, clientCountMax)) return undefined;
     if (this.#queue.count(client) >= clientWaitingMax) return "client";
     return this.#queue.size >= waitingMax ? "all" : undefined;
+  }
+
+  /** How many pieces of work of one client may run or wait, and how many more of this client. */
+  room(client: string): ClientRoom {
+    const countMax = this.#limits.clientCountMax + this.#limits.clientWaitingMax;
+    const used = (this.#countOf.get(client) ?? 0) + this.#queue.count(client);
+    return { countMax, left: this.refusal(client) === undefined ? Math.max(0, countMax - used) : 0 };
   }
 
   /**

@@ -5,6 +5,7 @@ import { resultWhileYielding } from "../base/yielding.js";
 import type { Metrics } from "../base/metrics.js";
 import type { CatalogView } from "../catalog/live-shards.js";
 import type { BaseRevisions } from "../model/match-change.js";
+import type { Quota } from "../model/quota.js";
 import type { Repository } from "../model/repository.js";
 import { BaseListener, type ChangeListener, type SearchListener } from "../model/search-listener.js";
 import { originFields } from "../model/request-origin.js";
@@ -102,6 +103,13 @@ export class Searcher {
       503,
       `Too many searches: ${this.#permits.count} are running and ${this.#permits.waitingCount} are waiting (search.concurrent and search.queue). Try again in a moment.`,
     );
+  }
+
+  /** The limits on the searches of a client, and what is left once another one has begun. */
+  quotas(client: string): readonly Quota[] {
+    const { countMax, left } = this.#permits.room(client);
+    const begun: Quota = { name: "searches", unit: "concurrent-requests", countMax, left: Math.max(0, left - 1) };
+    return [begun, ...this.#environment.budgets.quotas(client)];
   }
 
   /**

@@ -3,9 +3,11 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join, normalize } from "node:path";
 import t from "tap";
+import { errorTable } from "../../src/base/errors.js";
 import { metricTable } from "../../src/base/metrics.js";
 import { benchRooms, layers, rooms, withLayerTable } from "../../scripts/layers.js";
 import { findWebOperations, operationProblems, operationTypesText } from "../../scripts/web-operations.js";
+import { openApiText } from "../../src/http/api/openapi.js";
 import { optionTable, splitKey } from "../../src/daemon/config/options.js";
 import { schemaText } from "../../src/graphql/execution/schema-text.js";
 
@@ -213,6 +215,13 @@ t.test("the GraphQL operations of the pages fit the schema", async (t) => {
   );
   const types = readFileSync("src/web/api/operation-types.ts", "utf8");
   t.equal(types, operationTypesText(schemaText(), operations), "make graphql writes their types");
+});
+
+t.test("the description of the HTTP interface is the one of the routes", async (t) => {
+  t.equal(readFileSync("docs/openapi.json", "utf8"), openApiText(), "`make openapi` writes it");
+  const page = textOf.get("docs/api-stability.md") ?? "";
+  for (const code of Object.keys(errorTable))
+    t.ok(page.includes(`| \`${code}\` |`), `${code} is in docs/api-stability.md`);
 });
 
 t.test("ARCHITECTURE.md shows the same table", async (t) => {

@@ -43,6 +43,7 @@ export function hollowServices(search: Partial<SearchHandler>, ready: boolean): 
       receiptPage: () => undefined,
       sendChanges: async () => ({ changes: undefined }),
       receiptRevisions: () => undefined,
+      quotas: () => [],
       ...search,
     },
     watches: { refusal: () => undefined, run: async () => undefined },

@@ -59,6 +59,15 @@ export class RateLimiter {
     return 0;
   }
 
+  /** How many attempts may still begin without a wait, and the milliseconds until all may. */
+  room(key: string, nowMs: number): { readonly left: number; readonly resetMs: number } {
+    const { freeCount, periodMs } = this.#policy;
+    const known = this.#tries.get(key);
+    const endMs = known === undefined ? nowMs : known.firstMs + periodMs;
+    if (known === undefined || nowMs >= endMs) return { left: freeCount, resetMs: periodMs };
+    return { left: Math.max(0, freeCount - known.count), resetMs: endMs - nowMs };
+  }
+
   /** The attempt was successful, and does not count. */
   forgive(key: string): void {
     const known = this.#tries.get(key);

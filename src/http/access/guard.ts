@@ -1,9 +1,8 @@
 import type { AuthResult, Authenticator } from "../../account/sign-in/authenticator.js";
 import { errorMessage } from "../../base/errors.js";
-import type { FairSemaphore } from "../../base/fair-semaphore.js";
 import { clientKey } from "../../model/client.js";
 import type { Viewer } from "../../model/viewer.js";
-import { isRefused, replyText, type ReplyError } from "./permits.js";
+import { type ClientPermits, isRefused, replyText, type ReplyError } from "./permits.js";
 import type { BodyAdmission, Handler } from "../server/handler.js";
 import { plainText } from "../server/headers.js";
 import type { HttpRequest } from "../server/request.js";
@@ -28,7 +27,7 @@ export function guarded(authenticator: Pick<Authenticator, "authenticate">, hand
  */
 export function guardedBody(
   authenticator: Pick<Authenticator, "authenticate">,
-  permits: Pick<FairSemaphore, "refusal">,
+  permits: ClientPermits,
   what: string,
   handler: ViewerHandler,
   replyError: ReplyError = replyText,

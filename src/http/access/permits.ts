@@ -1,9 +1,14 @@
 import { refusalError, type FairSemaphore, type Release } from "../../base/fair-semaphore.js";
+import type { Quota } from "../../model/quota.js";
+import { rateLimitHeaders } from "../server/rate-limit-headers.js";
 import { plainText, type Headers } from "../server/headers.js";
 import type { HttpResponse } from "../server/response.js";
 
 /** How long a refused client should wait. */
 export const retryAfter: Headers = { "Retry-After": "1" };
+
+/** What decides whether a client may do more at the same time. */
+export type ClientPermits = Pick<FairSemaphore, "refusal" | "room">;
 
 /** Answers a request with an error, in the format of its route. */
 export type ReplyError = (response: HttpResponse, status: number, message: string, headers: Headers) => void;
@@ -36,7 +41,7 @@ export async function takePermit(
 
 /** Whether there is no permit for the client, not even after waiting; then it has its response. */
 export function isRefused(
-  permits: Pick<FairSemaphore, "refusal">,
+  permits: ClientPermits,
   client: string,
   what: string,
   response: HttpResponse,
@@ -46,6 +51,10 @@ export function isRefused(
   const full = permits.refusal(client);
   if (full === undefined) return false;
   const { httpStatus, message } = refusalError(full, what);
-  replyError(response, httpStatus, message, { ...headers, ...retryAfter });
+  const { countMax } = permits.room(client);
+  // Of the limit for all clients, nobody has a part.
+  const quotas: readonly Quota[] =
+    full === "client" ? [{ name: what, unit: "concurrent-requests", countMax, left: 0, resetSeconds: 1 }] : [];
+  replyError(response, httpStatus, message, { ...headers, ...retryAfter, ...rateLimitHeaders(quotas) });
   return true;
 }

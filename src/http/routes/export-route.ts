@@ -120,14 +120,13 @@ async function openExport(
 
 function replyError(error: unknown, id: string, response: HttpResponse, log: Log): void {
   if (response.closed) return;
-  const text = `${errorMessage(error)}\n`;
   if (error instanceof TrawlError) {
-    if (error.code === "not-found" || error.code === "bad-request" || error.code === "gone")
-      return response.reply(error.httpStatus, plainText, text);
-    if (error.code === "storage") return response.reply(507, plainText, text);
-    if (error.code === "too-many-requests") return response.reply(429, { ...plainText, ...retryAfter }, text);
-    if (error.code === "overloaded" || error.code === "cancelled")
-      return response.reply(503, { ...plainText, ...retryAfter }, text);
+    const { code, httpStatus, message } = error;
+    if (code === "not-found" || code === "bad-request" || code === "gone")
+      return response.replyError(httpStatus, code, message);
+    if (code === "storage") return response.replyError(507, "insufficient-storage", message);
+    if (code === "too-many-requests") return response.replyError(429, code, message, retryAfter);
+    if (code === "overloaded" || code === "cancelled") return response.replyError(503, code, message, retryAfter);
   }
   if ((error as NodeJS.ErrnoException).code === "ENOENT")
     return response.reply(
@@ -163,7 +162,12 @@ async function sendExport(
   if (request.method === "HEAD") return response.replyHead(200, whole, byteCount);
   const wanted = wantedBytes(request.headers, etag, byteCount);
   if (wanted.kind === "unsatisfiable")
-    return response.reply(416, { ...whole, "Content-Range": `bytes */${byteCount}` }, `there are ${byteCount} bytes\n`);
+    return response.replyError(416, "range-not-satisfiable", `there are ${byteCount} bytes`, {
+      "Cache-Control": "private, no-cache",
+      "Accept-Ranges": "bytes",
+      ETag: etag,
+      "Content-Range": `bytes */${byteCount}`,
+    });
   if (file === undefined) return response.reply(200, whole, "");
   if (takesGzip) {
     // A tag of its own: with that of the file, a client could continue one with a range of the other.

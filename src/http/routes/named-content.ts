@@ -9,7 +9,7 @@ import type { RequestOrigin } from "../../model/request-origin.js";
 import type { Viewer } from "../../model/viewer.js";
 import { retryAfter } from "../access/permits.js";
 import type { PagePath } from "../../model/page-path.js";
-import { plainText, type Headers } from "../server/headers.js";
+import type { Headers } from "../server/headers.js";
 import type { HttpRequest } from "../server/request.js";
 import type { HttpResponse } from "../server/response.js";
 import { mirrorName } from "../../model/repository.js";
@@ -99,10 +99,9 @@ export async function withContext(
     if (!(error instanceof TrawlError) || error.code === "internal") throw error;
     // 499 is for logs only: a client that receives a status has not disconnected.
     const status = error.code === "cancelled" ? 503 : error.httpStatus;
-    response.reply(
-      status,
-      { ...plainText, ...headers, ...(status === 503 || status === 429 ? retryAfter : {}) },
-      `${error.message}\n`,
-    );
+    response.replyError(status, error.code, error.message, {
+      ...headers,
+      ...(status === 503 || status === 429 ? retryAfter : {}),
+    });
   }
 }

@@ -5,12 +5,14 @@ import { FairSemaphore, share, shareLimits } from "../../base/fair-semaphore.js"
 import type { MetricRegistry } from "../../base/metrics.js";
 import type { Viewer } from "../../model/viewer.js";
 import type { GraphqlExecutor } from "../../graphql/execution/executor.js";
+import { addOpenApiRoute } from "./api-route.js";
 import { blameHandler, blamePattern } from "./blame-route.js";
 import { addClientRoutes, type ClientServices } from "./client-routes.js";
 import type { ContentServices } from "./named-content.js";
 import { headersOfEvery } from "../access/cors.js";
 import { graphqlAdmission, graphqlBytesMax } from "./graphql-route.js";
 import { guarded, guardedBody, type ViewerHandler } from "../access/guard.js";
+import type { ClientPermits } from "../access/permits.js";
 import { addMcpRoutes, type McpServices } from "./mcp-route.js";
 import { pageHandler } from "./page-routes.js";
 import { rawHandler } from "./raw-route.js";
@@ -112,6 +114,7 @@ export function addRoutes(server: HttpServer, services: Services): void {
   addSignInRoutes(server, services);
   addOAuthRoutes(server, services);
   addClientRoutes(server, services, guard);
+  addOpenApiRoute(server, services.externalUrl, guard);
   addWebhookRoute(server, services.webhooks);
   addWebFileRoute(server, services.web);
   const raw = rawHandler(services.content, services.sharePercent);
@@ -178,7 +181,7 @@ const clientConfig = {
 };
 
 /** The sizes of bodies are bounded together, and a search is admitted when its body is complete. */
-const always = { refusal: () => undefined };
+const always: ClientPermits = { refusal: () => undefined, room: () => ({ countMax: Infinity, left: Infinity }) };
 
 /** Adds the route of a search for the patterns in the body, which `handle` gets. */
 function addPatternRoute(

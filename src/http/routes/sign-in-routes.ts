@@ -9,6 +9,7 @@ import { formPageHeaders, signOutPageText } from "./form-pages.js";
 import type { Handler } from "../server/handler.js";
 import { plainText, type Headers } from "../server/headers.js";
 import { parseJsonBody } from "../server/json-body.js";
+import { waitHeaders } from "../server/rate-limit-headers.js";
 import type { HttpRequest } from "../server/request.js";
 import type { HttpResponse } from "../server/response.js";
 import type { HttpServer } from "../server/uws.js";
@@ -107,7 +108,7 @@ function answer(response: HttpResponse, cookies: CookieSettings, outcome: SignIn
       const seconds = Math.ceil(outcome.waitMs / 1000);
       return response.reply(
         422,
-        { ...plainText, "Retry-After": String(seconds) },
+        { ...plainText, ...waitHeaders("sign-in", seconds) },
         `Too many attempts. Try again in ${seconds} seconds, or ask a site admin for a link to set a password.\n`,
       );
     }
@@ -118,7 +119,7 @@ function replyTooManyNames(response: HttpResponse, waitMs: number): void {
   const seconds = Math.ceil(waitMs / 1000);
   response.reply(
     429,
-    { ...plainText, "Retry-After": String(seconds) },
+    { ...plainText, ...waitHeaders("name-checks", seconds) },
     `Too many questions whether a name is taken. Try again in ${seconds} seconds.\n`,
   );
 }
@@ -135,7 +136,7 @@ function formHandler(origins: Pick<Origins, "trusts">, handler: FormHandler): Ha
       await handler(new Form(request.body), request, response);
     } catch (error) {
       if (!(error instanceof TrawlError) || error.httpStatus === 500) throw error;
-      response.reply(error.httpStatus, plainText, `${error.message}\n`);
+      response.replyError(error.httpStatus, error.code, error.message);
     }
   };
 }

@@ -11,6 +11,7 @@ import type { ChangeWatches } from "../../search/changes/change-watch.js";
 import type { Searcher } from "../../search/searcher.js";
 import type { ViewerHandler } from "../access/guard.js";
 import { plainText } from "../server/headers.js";
+import { rateLimitHeaders } from "../server/rate-limit-headers.js";
 import type { HttpRequest } from "../server/request.js";
 import type { HttpResponse } from "../server/response.js";
 import { streamChanges } from "../stream/change-stream.js";
@@ -40,6 +41,8 @@ export interface SearchHandler {
   /** Part of a list of the receipt with this id; undefined if there is none for this viewer. */
   readonly receiptPage: Searcher["receiptPage"];
   readonly sendChanges: Searcher["sendChanges"];
+  /** The limits on the searches of a client. */
+  readonly quotas: Searcher["quotas"];
   readonly receiptRevisions: Searcher["receiptRevisions"];
 }
 
@@ -76,9 +79,10 @@ interface Wanted {
 export function streamHandler(services: StreamServices, patterns?: readonly string[]): ViewerHandler {
   return (request, response, viewer) => {
     if (request.method === "HEAD") return refuseHead(response);
+    const client = clientKey(viewer, request.remoteAddress);
+    response.addHeaders(rateLimitHeaders(services.search.quotas(client)));
     const params = parseStreamParams(request.query, patterns !== undefined);
     if (params.kind === "bad") return endWithError(startEvents(request, response, services), params.message);
-    const client = clientKey(viewer, request.remoteAddress);
     const diffType = chooseDiffType(services.diffType, request.headers.get("user-agent"));
     const search = withSender(params.request, diffType, viewer, client, toOrigin(request), patterns);
     const changes = patterns === undefined ? wantedChanges(request, params) : params.changes;
@@ -187,7 +191,7 @@ async function resume(
     await resumable.resume(found, searched, sink);
   } catch (error) {
     if (!(error instanceof TrawlError) || error.code === "internal") throw error;
-    if (sink === undefined) response.reply(error.httpStatus, plainText, `${error.message}\n`);
+    if (sink === undefined) response.replyError(error.httpStatus, error.code, error.message);
     else sink.fail(error.message);
   }
 }

@@ -5,6 +5,7 @@ import { errorMessage, TrawlError } from "../../base/errors.js";
 import { isObject } from "../../base/is-object.js";
 import type { Handler } from "../server/handler.js";
 import { plainText } from "../server/headers.js";
+import { rateLimitHeaders, waitHeaders } from "../server/rate-limit-headers.js";
 import type { HttpRequest } from "../server/request.js";
 import type { HttpResponse } from "../server/response.js";
 import type { HttpServer } from "../server/uws.js";
@@ -13,8 +14,10 @@ import type { HttpServer } from "../server/uws.js";
 const deliveryBytesMax = 1 << 20;
 
 /** Limit on deliveries per hook, and on refusals per address. */
-const deliveryLimit = attemptsIn(60_000, 600);
+const deliveriesMax = 600;
+const deliveryLimit = attemptsIn(60_000, deliveriesMax);
 const refusalLimit = attemptsIn(60_000, 60);
+const deliveryQuota = { name: "deliveries", unit: "requests", countMax: deliveriesMax, windowSeconds: 60 } as const;
 
 /** Limit on repositories named in one plain delivery. */
 const namedMax = 100;
@@ -61,20 +64,25 @@ function webhookHandler({ webhookSecrets, requestByAddress, recordRefusal, count
   const refusals = new RateLimiter(refusalLimit);
   // An unknown hook is checked like an existing one, so its response takes as long.
   const nobodysSecret = randomBytes(32).toString("hex");
-  const tooMany = (response: HttpResponse): void => {
+  const tooMany = (response: HttpResponse, limit: string, waitMs: number): void => {
     count("limited");
-    response.reply(429, { ...plainText, "Retry-After": "60" }, "Too many deliveries within one minute.\n");
+    const headers = { ...plainText, ...waitHeaders(limit, Math.ceil(waitMs / 1000)) };
+    response.reply(429, headers, "Too many deliveries within one minute.\n");
   };
   return (request, response) => {
     const id = request.params["ID"] ?? "";
-    if (refusals.begin(request.remoteAddress, monotonicMs()) > 0) return tooMany(response);
+    const refusalWaitMs = refusals.begin(request.remoteAddress, monotonicMs());
+    if (refusalWaitMs > 0) return tooMany(response, "refusals", refusalWaitMs);
     if (!isGenuine(request, webhookSecrets.get(id) ?? nobodysSecret)) {
       count("refused");
       recordRefusal(request.remoteAddress, `no webhook ${JSON.stringify(id.slice(0, 64))}, or a wrong secret`);
       return response.reply(401, plainText, "There is no such webhook, or the secret is wrong.\n");
     }
     refusals.forgive(request.remoteAddress);
-    if (deliveries.begin(id, monotonicMs()) > 0) return tooMany(response);
+    const waitMs = deliveries.begin(id, monotonicMs());
+    const { left, resetMs } = deliveries.room(id, monotonicMs());
+    response.addHeaders(rateLimitHeaders([{ ...deliveryQuota, left, resetSeconds: Math.ceil(resetMs / 1000) }]));
+    if (waitMs > 0) return tooMany(response, deliveryQuota.name, waitMs);
     try {
       const queued = deliver(request, requestByAddress);
       count(queued.length > 0 ? "accepted" : "unneeded");
@@ -82,7 +90,7 @@ function webhookHandler({ webhookSecrets, requestByAddress, recordRefusal, count
     } catch (error) {
       if (!(error instanceof TrawlError)) throw error;
       count("invalid");
-      return response.reply(error.httpStatus, plainText, `${error.message}\n`);
+      return response.replyError(error.httpStatus, error.code, error.message);
     }
   };
 }

@@ -3,6 +3,8 @@ import { type Headers, plainText, statusText } from "./headers.js";
 import type { NativeResponse } from "./uws-binding.js";
 import { assert } from "../../base/assert.js";
 import { internalError, noOrigin, type RequestOrigin } from "../../model/request-origin.js";
+import type { ErrorCode } from "../../base/errors.js";
+import { problemAnswer } from "./problem.js";
 
 /** The status counted for a request whose client disconnected before the response. */
 const clientClosedStatus = 499;
@@ -28,6 +30,7 @@ export class HttpResponse {
   #origin: RequestOrigin = noOrigin;
   #connection: "kept" | "closed" | undefined;
   #avoidsChunks = false;
+  #sendsProblems = false;
   #revoked: ((reason: string) => void) | undefined;
   #status: number | undefined;
   #closed = false;
@@ -55,6 +58,11 @@ export class HttpResponse {
     this.#headers = headers;
   }
 
+  /** Adds headers that the response will have in any case. */
+  addHeaders(headers: Headers): void {
+    this.#headers = { ...this.#headers, ...headers };
+  }
+
   /**
    * The response says how long its connection waits for another request, so that no client sends one while it is being
    * closed.
@@ -73,6 +81,11 @@ export class HttpResponse {
     this.#avoidsChunks = true;
   }
 
+  /** The client accepts errors as `application/problem+json`, and gets them in place of lines of text. */
+  sendProblems(): void {
+    this.#sendsProblems = true;
+  }
+
   /** True if the response is complete, or the client has disconnected. */
   get closed(): boolean {
     return this.#closed;
@@ -84,10 +97,24 @@ export class HttpResponse {
     else this.#closedCallbacks.push(callback);
   }
 
+  /** Sends an error: a line of text, or a problem with this code. `headers` are in addition to those of a text. */
+  replyError(status: number, code: ErrorCode, message: string, headers: Headers = {}): void {
+    this.#reply(status, { ...plainText, ...headers }, `${message}\n`, code);
+  }
+
   /** Sends the whole response at once. */
   reply(status: number, headers: Headers, body: string | Uint8Array): void {
+    this.#reply(status, headers, body, undefined);
+  }
+
+  #reply(status: number, givenHeaders: Headers, givenBody: string | Uint8Array, code: ErrorCode | undefined): void {
     if (this.#closed || this.#status !== undefined) return;
     this.#status = status;
+    const isProblem =
+      this.#sendsProblems && status >= 400 && givenHeaders["Content-Type"] === plainText["Content-Type"];
+    const { headers, body } = isProblem
+      ? problemAnswer(status, code, { ...this.#headers, ...givenHeaders }, givenBody)
+      : { headers: givenHeaders, body: givenBody };
     this.#res.cork(() => {
       this.#writeHead(status, headers);
       if (this.#bodyless) this.#res.endWithoutBody(Buffer.byteLength(body));

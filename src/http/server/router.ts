@@ -16,6 +16,10 @@ export class Router<Route> {
     this.#entries.push({ method, path: pattern, texts, names: parts.filter((_, at) => at % 2 === 1), route });
   }
 
+  patterns(): readonly { readonly method: string; readonly pattern: string }[] {
+    return this.#entries.map(({ method, path }) => ({ method, pattern: path }));
+  }
+
   /** Those that some path takes, and `OPTIONS`, which is answered without a route. */
   methods(): readonly string[] {
     return [...new Set([...this.#entries.map(({ method }) => method), "OPTIONS"])];

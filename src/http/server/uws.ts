@@ -6,6 +6,7 @@ import { originFields } from "../../model/request-origin.js";
 import { ClientAddresses } from "./client-address.js";
 import type { BodyAdmission, Handler, Method, RequestCheck, RequestObserver } from "./handler.js";
 import { type Headers, plainText } from "./headers.js";
+import { acceptsProblem } from "./problem.js";
 import { ByteBudget, RequestBody } from "./request-body.js";
 import { copyRequest, type HttpRequest, type RequestHead, withBody } from "./request.js";
 import { HttpResponse } from "./response.js";
@@ -115,6 +116,15 @@ export class HttpServer {
     this.#router.add(method, pattern, { kind: "body", admission, bodyBytesMax });
   }
 
+  /** Method and pattern of each route, in the order in which they were added. */
+  routes(): readonly { readonly method: string; readonly pattern: string }[] {
+    return this.#router.patterns();
+  }
+
+  hasRoute(method: string, pattern: string): boolean {
+    return this.routes().some((route) => route.method === method && route.pattern === pattern);
+  }
+
   /**
    * Sets the handler of requests that match no route, whatever their method; without it they get 404. They are observed
    * under this name.
@@ -179,6 +189,7 @@ export class HttpServer {
     try {
       const { request, isHttp10, fault } = copyRequest(res, req, method, this.#addresses, httpSecret);
       response.origin = request;
+      if (acceptsProblem(request.headers.get("accept"))) response.sendProblems();
       if (fault !== undefined) return refuseFraming(response, fault);
       if (isHttp10) response.avoidChunks();
       if (request.headers.get("connection")?.toLowerCase() === "close") response.announceClose();

@@ -1,4 +1,5 @@
 import { lineBytesUnlimited, type SearchRequest } from "../../model/search-request.js";
+import type { Quota } from "../../model/quota.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
 import { ContentClaims } from "../../protocol/content-claims.js";
 import {
@@ -273,13 +274,34 @@ export class CostBudgets {
     return { message, retryAfterSeconds: Math.max(1, Math.ceil((freeAtMs - this.#nowMs()) / 1000)) };
   }
 
+  /** What the client has left. */
+  quotas(client: string): readonly Quota[] {
+    if (!this.isOn) return [];
+    const parts = this.#current(client);
+    const { scannedBytes, workerMs, windowMs } = this.#limits;
+    const windowSeconds = Math.max(1, Math.round(windowMs / 1000));
+    // The oldest costs are forgotten first; without costs, those of the next search are after a window.
+    const freeAtMs = parts.length === 0 ? undefined : (parts[0].number + 1) * this.#partMs + windowMs;
+    const resetSeconds =
+      this.refusal(client)?.retryAfterSeconds ??
+      (freeAtMs === undefined ? windowSeconds : Math.max(1, Math.ceil((freeAtMs - this.#nowMs()) / 1000)));
+    const quota = (name: string, unit: Quota["unit"], countMax: number, spent: number): readonly Quota[] =>
+      countMax > 0
+        ? [{ name, unit, countMax, left: Math.max(0, countMax - Math.ceil(spent)), windowSeconds, resetSeconds }]
+        : [];
+    return [
+      ...quota("scanned", "content-bytes", scannedBytes, sum(parts, "scannedBytes")),
+      ...quota("worker-time", "trawl-worker-milliseconds", workerMs, sum(parts, "workerMs")),
+    ];
+  }
+
   #exceeded(parts: readonly Part[]): string | undefined {
     const { scannedBytes, workerMs, windowMs } = this.#limits;
     const within = `of the last ${Math.round(windowMs / 1000)} seconds`;
-    const bytes = parts.reduce((sum, part) => sum + part.scannedBytes, 0);
+    const bytes = sum(parts, "scannedBytes");
     if (scannedBytes > 0 && bytes >= scannedBytes)
       return `Your searches ${within} have scanned the ${scannedBytes} bytes that they may (search.budgetScannedBytes).`;
-    const spentMs = parts.reduce((sum, part) => sum + part.workerMs, 0);
+    const spentMs = sum(parts, "workerMs");
     if (workerMs > 0 && spentMs >= workerMs)
       return `Your searches ${within} have taken the ${workerMs / 1000} seconds of worker time that they may (search.budgetWorkerSeconds).`;
     return undefined;
@@ -298,6 +320,10 @@ export class CostBudgets {
   get #partMs(): number {
     return this.#limits.windowMs / partCount;
   }
+}
+
+function sum(parts: readonly Part[], cost: keyof SearchCost): number {
+  return parts.reduce((total, part) => total + part[cost], 0);
 }
 
 /** Interval at which a running search is charged. */

@@ -29,6 +29,17 @@ t.test("waits grow up to a maximum, and are forgotten", async (t) => {
   t.equal(attempts.begin("a", 100_000), 0, "one was good");
 });
 
+t.test("what is left is told", async (t) => {
+  const attempts = new RateLimiter(attemptsIn(1000, 2));
+  t.same(attempts.room("a", 0), { left: 2, resetMs: 1000 });
+  attempts.begin("a", 0);
+  t.same(attempts.room("a", 400), { left: 1, resetMs: 600 });
+  attempts.begin("a", 400);
+  attempts.begin("a", 500);
+  t.same(attempts.room("a", 500), { left: 0, resetMs: 500 });
+  t.same(attempts.room("a", 1000), { left: 2, resetMs: 1000 }, "the next period");
+});
+
 t.test("frequent attempts do not make the wait longer", async (t) => {
   for (let seed = 1; seed <= 200; seed++) {
     const below = randomFrom(seed);

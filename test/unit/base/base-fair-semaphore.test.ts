@@ -24,6 +24,19 @@ t.test("a queue serves its clients in turn", (t) => {
   t.end();
 });
 
+t.test("how many more a client may have", async (t) => {
+  const semaphore = new FairSemaphore({ countMax: 2, clientCountMax: 1, waitingMax: 2, clientWaitingMax: 1 });
+  t.same(semaphore.room("a"), { countMax: 2, left: 2 });
+  semaphore.acquire("a", () => undefined);
+  t.same(semaphore.room("a"), { countMax: 2, left: 1 });
+  semaphore.acquire("a", () => undefined);
+  t.same(semaphore.room("a"), { countMax: 2, left: 0 });
+  t.same(semaphore.room("b"), { countMax: 2, left: 2 });
+  semaphore.acquire("b", () => undefined);
+  semaphore.acquire("b", () => undefined);
+  t.same(semaphore.room("c"), { countMax: 2, left: 0 }, "others have it all");
+});
+
 t.test("permits, waits and rejections", async (t) => {
   const semaphore = new FairSemaphore({ countMax: 3, clientCountMax: 2, waitingMax: 3, clientWaitingMax: 2 });
   const started: string[] = [];

@@ -32,6 +32,24 @@ t.test("a budget is spent and comes back as the window slides", async (t) => {
   t.notOk(new CostBudgets({ scannedBytes: 0, workerMs: 0, windowMs: 10_000 }).isOn);
 });
 
+t.test("what is left of a budget is told", async (t) => {
+  let nowMs = 1_000_000;
+  const budgets = new CostBudgets({ scannedBytes: 100, workerMs: 2_000, windowMs: 60_000 }, () => nowMs);
+  const [scanned, time] = ["scanned", "worker-time"].map((name) => ({ name, windowSeconds: 60 }));
+  t.match(budgets.quotas("a"), [
+    { ...scanned, countMax: 100, left: 100, resetSeconds: 60 },
+    { ...time, countMax: 2_000, left: 2_000, resetSeconds: 60 },
+  ]);
+  budgets.charge("a", { scannedBytes: 60, workerMs: 0.5 });
+  nowMs += 30_000;
+  const [left, leftTime] = budgets.quotas("a");
+  t.match([left, leftTime], [{ left: 40 }, { left: 1_999 }]);
+  t.ok(left!.resetSeconds! >= 30 && left!.resetSeconds! <= 32, "until the first costs are forgotten");
+  budgets.charge("a", { scannedBytes: 60, workerMs: 0 });
+  t.match(budgets.quotas("a"), [{ left: 0, resetSeconds: budgets.refusal("a")?.retryAfterSeconds }, { left: 1_999 }]);
+  t.same(new CostBudgets({ scannedBytes: 0, workerMs: 0, windowMs: 1 }).quotas("a"), [], "nothing is limited");
+});
+
 t.test("slices record what they cost, without losing fractions", async (t) => {
   const control = ControlBlock.allocate(2, 0, 0);
   const meter = new CostMeter(control);
