@@ -1,7 +1,7 @@
 # `make help` lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build bundle watch test test-fast check format fuzz history-oracle faults soak asan-test mutate-native config layers graphql openapi languages bench bench-quick deb deb-test systemd-test test-debian12 test-debian13 clean node install nodegit kernel typescript web web-tests
+.PHONY: help run build bundle watch test test-fast check format fuzz history-oracle faults soak asan-test mutate-native config layers graphql openapi languages bench bench-quick deb deb-test systemd-test test-debian12 test-debian13 clean node install nodegit kernel typescript web web-tests client
 MAKEFLAGS += --no-print-directory
 
 # Native packages are compiled from source (scripts/compile-native.mjs). By default node-gyp uses one core. With ccache a second build
@@ -20,7 +20,8 @@ ifneq ($(node_headers),)
 export npm_config_nodedir := $(node_headers)
 endif
 
-sources := $(shell find src test scripts native-bench -path src/web -prune -o -name '*.ts' -print 2>/dev/null) tsconfig.json
+client_sources := $(shell find clients/trawl-client/src -name '*.ts' 2>/dev/null) clients/trawl-client/tsconfig.json
+sources := $(shell find src test scripts native-bench -path src/web -prune -o -name '*.ts' -print 2>/dev/null) $(client_sources) tsconfig.json
 # The pages share modules with the daemon, such as the scanner of queries.
 web_sources := $(shell find src/web src/query src/model src/base src/regexp -type f 2>/dev/null) src/graphql/schema.graphql config/trawl.schema.json scripts/build-web.mjs scripts/schema-overview.mjs
 kernel_sources := $(shell find src/native -path src/native/build -prune -o \( -name '*.cc' -o -name '*.h' -o -name binding.gyp \) -print 2>/dev/null)
@@ -45,7 +46,8 @@ help:
 	@echo "make soak             an hour with one commit per second; MINUTES=5"
 	@echo "make config           regenerate config/ from src/daemon/config/options.ts"
 	@echo "make graphql          regenerate src/graphql/resolvers/schema-types.ts from schema.graphql"
-	@echo "make openapi          regenerate docs/openapi.json from src/http/api"
+	@echo "make client           compile the package clients/trawl-client, for npm pack"
+	@echo "make openapi          regenerate docs/openapi.json and the types of clients/trawl-client from src/http/api"
 	@echo "make languages        regenerate src/model/languages.tsv from the package linguist-languages"
 	@echo "make bench            compare everything with other tools, an hour and a half; ARGS='--only peers' for one suite"
 	@echo "make bench-quick      a subset on the files of this checkout, three minutes"
@@ -59,7 +61,7 @@ help:
 run: bundle
 	@exec node scripts/run.mjs --data data $(if $(CONFIG),--config $(CONFIG),--repository "$(or $(REPO),trawl=$(CURDIR))")
 
-build: install kernel typescript web web-tests
+build: install kernel typescript web web-tests client
 
 node:
 	@node bin/node-version.mjs || { command -v node >/dev/null || echo "node is not installed: install Node 20, 22 or 24, see README.md"; exit 1; }
@@ -105,6 +107,13 @@ web-tests: dist/test/unit/web/.built
 
 dist/test/unit/web/.built: $(web_sources) $(wildcard test/unit/web/*) scripts/build-web-tests.mjs | install typescript
 	@node_modules/.bin/tsc -p test/unit/web && node scripts/build-web-tests.mjs
+	@touch $@
+
+client: clients/trawl-client/dist/index.js
+
+# The package that `npm pack` makes of clients/trawl-client. Tests import its modules as they are compiled with the others.
+clients/trawl-client/dist/index.js: $(client_sources) LICENSE | install
+	@rm -rf clients/trawl-client/dist && node_modules/.bin/tsc -p clients/trawl-client && cp LICENSE clients/trawl-client/
 	@touch $@
 
 # A start from the bundle takes a third of the processor time. Loading modules one by one is enough for a single test.
@@ -207,4 +216,4 @@ test-debian12:
 	@scripts/root-test.sh bookworm $(node20) $(ROOT)
 
 clean:
-	rm -rf build dist .tap src/native/build
+	rm -rf build dist .tap src/native/build clients/*/dist

@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join, normalize } from "node:path";
 import t from "tap";
+import { clientTypesText } from "../../scripts/client-types.js";
 import { errorTable } from "../../src/base/errors.js";
 import { metricTable } from "../../src/base/metrics.js";
 import { benchRooms, layers, rooms, withLayerTable } from "../../scripts/layers.js";
@@ -219,6 +220,8 @@ t.test("the GraphQL operations of the pages fit the schema", async (t) => {
 
 t.test("the description of the HTTP interface is the one of the routes", async (t) => {
   t.equal(readFileSync("docs/openapi.json", "utf8"), openApiText(), "`make openapi` writes it");
+  const types = readFileSync("clients/trawl-client/src/types.ts", "utf8");
+  t.equal(types, clientTypesText(), "`make openapi` writes the types of the client");
   const page = textOf.get("docs/api-stability.md") ?? "";
   for (const code of Object.keys(errorTable))
     t.ok(page.includes(`| \`${code}\` |`), `${code} is in docs/api-stability.md`);

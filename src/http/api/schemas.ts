@@ -78,7 +78,7 @@ const receiptRevision = object({ revision: text, commit: text });
 const receiptRepository = object({ repository: text, generation: count, revisions: list(receiptRevision) });
 const omission = object({ reason: text }, { repository: text, path: text, detail: text });
 
-/** The named schemas of the document. */
+/** The named schemas of the document. The types of the package trawl-client are made from those of events. */
 export const schemas = {
   Problem: object(
     {
