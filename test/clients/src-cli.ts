@@ -51,6 +51,16 @@ const searchJobFields = `
     id query state creator { username } createdAt startedAt finishedAt URL logURL repoStats { total completed failed inProgress }
   }`;
 
+const resolveWorkspaces = `
+  query ResolveWorkspacesForBatchSpec($spec: String!) {
+    resolveWorkspacesForBatchSpec(batchSpec: $spec) {
+      onlyFetchWorkspace ignored unsupported
+      repository { id name url externalRepository { serviceType } defaultBranch { name target { oid } } }
+      branch { name target { oid } }
+      path searchResultPaths
+    }
+  }`;
+
 /** Jobs are tested in search-jobs.test.ts; here only an account is missing, or the job. */
 const searchJobs: readonly ClientRequest[] = [
   {
@@ -322,6 +332,51 @@ export const srcCli: readonly ClientRequest[] = [
       },
     }),
   },
+  {
+    name: "batch validate, and whatever else src batch does first",
+    query:
+      "query InstanceInfo { site { productVersion } maxUnlicensedChangesets batchChanges(first: 1) { nodes { id } } }",
+    data: () => ({ maxUnlicensedChangesets: 0, batchChanges: { nodes: [] } }),
+  },
+  {
+    name: "batch repositories",
+    query: resolveWorkspaces,
+    variables: ({ name }) => ({
+      spec: JSON.stringify({
+        name: "hello",
+        on: [
+          { repositoriesMatchingQuery: "file:main.go greet" },
+          { repository: name },
+          { repository: name, branch: "feature" },
+        ],
+      }),
+    }),
+    data: ({ name, head, feature }) => ({
+      resolveWorkspacesForBatchSpec: [
+        {
+          repository: { name, defaultBranch: { name: "refs/heads/main" } },
+          branch: { name: "refs/heads/main", target: { oid: head } },
+          ignored: false,
+          unsupported: false,
+        },
+        { repository: { name }, branch: { name: "refs/heads/feature", target: { oid: feature } } },
+      ],
+    }),
+  },
+  ...[
+    [{ on: [{ repository: "example.org/absent" }] }, /repository "example.org\/absent" not found/] as const,
+    [{ on: [{ repository: "example.org/demo", branch: "none" }] }, /has no branch "none"/] as const,
+    [{ on: [{ repositoriesMatchingQuery: "rev:x" }] }, /repositoriesMatchingQuery: Unable To Process Query/] as const,
+    [{ on: [{}] }, /has a "repository" or/] as const,
+    [{ on: 1 }, /"on" must be a list/] as const,
+    [{ on: Array.from({ length: 101 }, () => ({})) }, /at most 100/] as const,
+    [[], /not a JSON object/] as const,
+  ].map(([spec, error]) => ({
+    name: "batch repositories, with a spec that cannot be used",
+    query: resolveWorkspaces,
+    variables: () => ({ spec: JSON.stringify(spec) }),
+    error,
+  })),
   {
     name: "validate install",
     query:

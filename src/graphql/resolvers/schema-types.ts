@@ -260,6 +260,9 @@ export interface ObjectTypes {
     readonly clientConfiguration: { readonly args: NoArguments; readonly result: SourceOf<"ClientConfiguration"> };
     readonly enterpriseLicenseHasFeature: { readonly args: { readonly feature: string }; readonly result: boolean };
     readonly executors: { readonly args: { readonly query?: string | null | undefined; readonly active?: boolean | null | undefined; readonly first?: number | null | undefined; readonly after?: string | null | undefined }; readonly result: SourceOf<"ExecutorConnection"> };
+    readonly maxUnlicensedChangesets: { readonly args: NoArguments; readonly result: number };
+    readonly batchChanges: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined }; readonly result: SourceOf<"BatchChangeConnection"> };
+    readonly resolveWorkspacesForBatchSpec: { readonly args: { readonly batchSpec: string }; readonly result: readonly (SourceOf<"ResolvedBatchSpecWorkspace">)[] };
     readonly codeownersIngestedFiles: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined }; readonly result: SourceOf<"CodeownersIngestedFileConnection"> };
     readonly permissionsSyncJobs: { readonly args: { readonly first?: number | null | undefined; readonly last?: number | null | undefined; readonly after?: string | null | undefined; readonly before?: string | null | undefined; readonly state?: PermissionsSyncJobState | null | undefined; readonly reasonGroup?: PermissionsSyncJobReasonGroup | null | undefined; readonly searchType?: PermissionsSyncJobsSearchType | null | undefined; readonly query?: string | null | undefined; readonly userID?: string | null | undefined; readonly repoID?: string | null | undefined; readonly partial: boolean | null }; readonly result: SourceOf<"PermissionsSyncJobConnection"> };
     readonly repoMeta: { readonly args: NoArguments; readonly result: SourceOf<"RepoMeta"> };
@@ -306,6 +309,23 @@ export interface ObjectTypes {
     readonly codeHostStates: { readonly args: NoArguments; readonly result: readonly (SourceOf<"CodeHostState">)[] };
     readonly partialSuccess: { readonly args: NoArguments; readonly result: boolean };
     readonly placeInQueue: { readonly args: NoArguments; readonly result: number | null };
+  };
+  readonly BatchChangeConnection: {
+    readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"BatchChange">)[] };
+    readonly totalCount: { readonly args: NoArguments; readonly result: number };
+    readonly pageInfo: { readonly args: NoArguments; readonly result: SourceOf<"PageInfo"> };
+  };
+  readonly BatchChange: {
+    readonly id: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly ResolvedBatchSpecWorkspace: {
+    readonly onlyFetchWorkspace: { readonly args: NoArguments; readonly result: boolean };
+    readonly ignored: { readonly args: NoArguments; readonly result: boolean };
+    readonly unsupported: { readonly args: NoArguments; readonly result: boolean };
+    readonly repository: { readonly args: NoArguments; readonly result: SourceOf<"Repository"> };
+    readonly branch: { readonly args: NoArguments; readonly result: SourceOf<"GitRef"> };
+    readonly path: { readonly args: NoArguments; readonly result: string };
+    readonly searchResultPaths: { readonly args: NoArguments; readonly result: readonly (string)[] };
   };
   readonly ExecutorConnection: {
     readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"Executor">)[] };

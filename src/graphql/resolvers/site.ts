@@ -9,6 +9,7 @@ import { tableOfRows } from "../../browse/highlight-source.js";
 import { emptyPage, paginate, paginateBothWays } from "./connection-types.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import type { ResolversOf } from "./resolver-types.js";
+import { resolveBatchWorkspaces } from "../sources/batch-workspaces.js";
 import { loadCascade } from "../sources/settings-sources.js";
 import { repositorySummary, type RepositorySummary } from "../sources/repository-summary.js";
 import { findSiteUsers, siteUserNodes } from "./site-users.js";
@@ -34,6 +35,9 @@ export const siteQueries: Pick<
   | "clientConfiguration"
   | "enterpriseLicenseHasFeature"
   | "executors"
+  | "maxUnlicensedChangesets"
+  | "batchChanges"
+  | "resolveWorkspacesForBatchSpec"
   | "repoMeta"
 > = {
   highlightCode: async (_, { code, fuzzyLanguage, disableTimeout }, { git }) => {
@@ -60,6 +64,9 @@ export const siteQueries: Pick<
     context.requireSiteAdmin();
     return emptyPage;
   },
+  maxUnlicensedChangesets: () => 0,
+  batchChanges: () => emptyPage,
+  resolveWorkspacesForBatchSpec: (_, { batchSpec }, context) => resolveBatchWorkspaces(batchSpec, context),
   repoMeta: () => ({}),
 };
 

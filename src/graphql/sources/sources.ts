@@ -26,6 +26,7 @@ import type { SearchJobSource } from "./search-job-source.js";
 import type { ReceiptSource, SearchSource, SearchResultsSource } from "./search-sources.js";
 import type { CommitMatchSource, FileMatchSource, SymbolSource } from "./match-sources.js";
 import type { ExternalServiceSource } from "./external-service-source.js";
+import type { BatchWorkspace } from "./batch-workspaces.js";
 import type { OwnerFileSource } from "./owner-file-source.js";
 import type { ContextSource } from "./context-source.js";
 import type { CascadeSource, SettingsChangeSource, SettingsSource } from "./settings-sources.js";
@@ -65,6 +66,7 @@ export interface Sources {
   readonly CommitSearchResult: CommitMatchSource;
   readonly SearchContext: ContextSource;
   readonly CodeownersIngestedFile: OwnerFileSource;
+  readonly ResolvedBatchSpecWorkspace: BatchWorkspace;
   readonly ExternalService: ExternalServiceSource;
   readonly Site: SiteSource;
   readonly DefaultSettings: DefaultSettingsSource;
