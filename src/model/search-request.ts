@@ -23,6 +23,8 @@ export interface SearchRequest {
   readonly lineBytesMax: number;
   /** The `type` of match objects that are diffs: some clients end a stream that contains "diff". */
   readonly diffType: "commit" | "diff";
+  /** True for a client that ends a stream with an error when it has an owner: such a search is refused. */
+  readonly refusesOwners?: boolean;
   /** Matches after which a search stops if its query has no `count:`; undefined for the daemon's default. */
   readonly defaultCount: number | undefined;
   /** True to describe in the match objects of ranked documents how they were scored. */

@@ -235,8 +235,8 @@ export class ResumableStreams {
 
   async #check(stream: ResumableStream, { viewer, ...request }: SearchRequest): Promise<void> {
     const begin = await stream.begin();
-    const { diffType: _, ...asked } = stored({ viewer, ...request });
-    const { diffType: __, ...begun } = begin.request;
+    const { diffType: _, refusesOwners: ___, ...asked } = stored({ viewer, ...request });
+    const { diffType: __, refusesOwners: ____, ...begun } = begin.request;
     if (!isDeepStrictEqual(asked, begun))
       throw new TrawlError(
         "bad-request",

@@ -11,6 +11,7 @@ import { BaseListener, type ChangeListener, type SearchListener } from "../model
 import { originFields } from "../model/request-origin.js";
 import { ownRequest, type SearchRequest } from "../model/search-request.js";
 import { operatorViewer, type Viewer } from "../model/viewer.js";
+import { QueryError } from "../query/syntax/query-error.js";
 import { choosePatternType } from "../query/syntax/parse.js";
 import { toRequestedPatterns } from "../query/plan/pattern-set.js";
 import { PlanCache } from "../query/plan/plan-query.js";
@@ -239,6 +240,7 @@ export class Searcher {
     const pinned = snapshot?.pinned;
     const plan = pinned?.plan ?? (yield* this.#plan(request));
     if (request.since !== undefined) requireComparable(plan);
+    if (request.refusesOwners === true) requireNoOwners(plan, request.query);
     const { catalog } = this.#environment;
     const view = catalog.view();
     let isTaken = false;
@@ -456,4 +458,16 @@ function replaceUser(filter: PersonFilter, addressesOf: AddressLookup): PersonFi
   if (addresses === undefined) return filter;
   const source = addresses.length === 0 ? matchesNothing : `^(?:${addresses.map(escapeRegexp).join("|")})$`;
   return { ...filter, source, foldCase: true };
+}
+
+/** Throws a `QueryError` if results are owners. */
+function requireNoOwners({ resultOptions }: SearchPlan, query: string): void {
+  if (!resultOptions.some(({ select }) => select === "file.owners")) return;
+  const from = Math.max(0, query.toLowerCase().indexOf("file.owners"));
+  throw new QueryError(
+    "select:file.owners has results of the type person, at which this client ends with an error; search with " +
+      "another one, such as trawl search; if it knows all types, the operator can set search.diffType to diff",
+    query,
+    { from, to: query.length === 0 ? 0 : from + "file.owners".length },
+  );
 }

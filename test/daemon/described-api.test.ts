@@ -71,6 +71,12 @@ t.test("the stream, with each type of result", async (t) => {
   t.ok((await search("needle rev:absent")).has("alert"));
   t.ok((await search("needel", {})).has("done"));
   t.ok((await search("needle", { resume: "1" })).has("matches"));
+  const inGo = await api.expect("search", 200, {
+    query: { q: "needle select:file.owners" },
+    headers: { "User-Agent": "Go-http-client/1.1" },
+  });
+  t.match(inGo.events.get("alert"), [{ description: /results of the type person, at which this client ends/ }]);
+  t.notOk(inGo.events.has("matches"), "a client in Go would end at an owner");
   t.same([...types].sort(), ["commit", "content", "diff", "path", "person", "repo", "symbol"]);
   await api.expect("searchForPages", 200, { query: { q: "needle" } });
   for (const id of ["searchForPatterns", "searchForPagesForPatterns"]) {

@@ -162,7 +162,7 @@ export const optionTable = {
     default: "auto",
     choices: ["auto", "commit", "diff"],
     description:
-      "The type of match objects that are diffs in the stream. With auto it is diff, or commit for clients whose User-Agent is known to reject diff.",
+      "The type of match objects that are diffs in the stream. With auto it is diff, or commit for clients whose User-Agent is known to reject diff. Unless it is diff, such clients are also refused select:file.owners, whose results they reject.",
   },
   "search.defaultTimeoutSeconds": {
     kind: "integer",

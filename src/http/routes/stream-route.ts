@@ -16,7 +16,13 @@ import type { HttpRequest } from "../server/request.js";
 import type { HttpResponse } from "../server/response.js";
 import { streamChanges } from "../stream/change-stream.js";
 import { type EventServices, refuseHead, startEvents, type SseStream } from "../stream/sse.js";
-import { parseStreamParams, type StreamParams, type WantedChanges, withSender } from "../stream/stream-params.js";
+import {
+  type ClientTypes,
+  parseStreamParams,
+  type StreamParams,
+  type WantedChanges,
+  withSender,
+} from "../stream/stream-params.js";
 import type { ContentServices } from "./named-content.js";
 
 /** When a client may ask again for a stream that waits for changes. */
@@ -83,8 +89,8 @@ export function streamHandler(services: StreamServices, patterns?: readonly stri
     response.addHeaders(rateLimitHeaders(services.search.quotas(client)));
     const params = parseStreamParams(request.query, patterns !== undefined);
     if (params.kind === "bad") return endWithError(startEvents(request, response, services), params.message);
-    const diffType = chooseDiffType(services.diffType, request.headers.get("user-agent"));
-    const search = withSender(params.request, diffType, viewer, client, toOrigin(request), patterns);
+    const types = findTypes(services.diffType, request.headers.get("user-agent"));
+    const search = withSender(params.request, types, viewer, client, toOrigin(request), patterns);
     const changes = patterns === undefined ? wantedChanges(request, params) : params.changes;
     if (search.duplicates === true && changes !== undefined)
       return response.reply(400, plainText, "duplicates=1 cannot be combined with since or watch\n");
@@ -221,10 +227,11 @@ function endWithError(sink: SearchListener, message: string): void {
 const strictClient = /^(?:src-cli|Go-http-client)\//;
 
 /**
- * The `type` of match objects that are diffs. The interface lists "diff"; the original server sends "commit" for both,
- * and some clients accept nothing else. `setting` is `search.diffType`.
+ * The types of match objects that a client knows. The interface lists "diff"; the original server sends "commit" for both,
+ * and some clients accept nothing else, nor "person". `setting` is `search.diffType`.
  */
-function chooseDiffType(setting: "auto" | "commit" | "diff", userAgent: string | undefined): "commit" | "diff" {
-  if (setting !== "auto") return setting;
-  return strictClient.test(userAgent ?? "") ? "commit" : "diff";
+function findTypes(setting: "auto" | "commit" | "diff", userAgent: string | undefined): ClientTypes {
+  const isStrict = strictClient.test(userAgent ?? "");
+  if (setting !== "auto") return { diffType: setting, refusesOwners: isStrict && setting === "commit" };
+  return { diffType: isStrict ? "commit" : "diff", refusesOwners: isStrict };
 }

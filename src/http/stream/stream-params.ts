@@ -4,12 +4,18 @@ import type { RequestOrigin } from "../../model/request-origin.js";
 import { lineBytesUnlimited, type ReceiptMode, type SearchRequest } from "../../model/search-request.js";
 
 /** A request without its sender, and without what is in its body. */
-export type RequestedSearch = Omit<SearchRequest, "viewer" | "client" | "origin" | "diffType" | "patterns">;
+export type RequestedSearch = Omit<SearchRequest, "viewer" | "client" | "origin" | keyof ClientTypes | "patterns">;
+
+/** Which types of match objects the client knows. */
+export interface ClientTypes {
+  readonly diffType: "commit" | "diff";
+  readonly refusesOwners: boolean;
+}
 
 /** Copies each property, because spreading takes longer than parsing them. */
 export function withSender(
   requested: RequestedSearch,
-  diffType: SearchRequest["diffType"],
+  { diffType, refusesOwners }: ClientTypes,
   viewer: SearchRequest["viewer"],
   client: string,
   origin: RequestOrigin,
@@ -43,6 +49,7 @@ export function withSender(
     duplicates,
     near,
     diffType,
+    refusesOwners,
     defaultCount,
     debug,
     viewer,

@@ -36,6 +36,11 @@ t.test("stream", async (t) => {
     );
   }
   t.match(requests, [{ query: "hello world", display: 5 }, { query: "hello world" }]);
+  for (const agent of ["src-cli/7.6.0", "Go-http-client/2.0", "curl/8", "my src-cli/1"]) {
+    await (await fetch(`${url}/search/stream?q=a`, { headers: { "user-agent": agent } })).text();
+    const isStrict = /^(src|Go)/.test(agent);
+    t.match(requests.pop(), { diffType: isStrict ? "commit" : "diff", refusesOwners: isStrict }, agent);
+  }
   t.equal(requests.length, 2, "a bad request does not reach the search");
 
   for (const method of ["HEAD", "PUT"]) {
