@@ -18,7 +18,7 @@ const stamp = join(modules, ".trawl-installed");
 const platform = join(modules, ".trawl-platform");
 
 /** Changes to these files install again. */
-const inputs = ["package-lock.json", "debian-packages.sh", "patch-lmdb.sh", "build-uws.mjs", "compile-native.mjs"];
+const inputs = ["package-lock.json", "debian-packages.sh", "patch-lmdb.sh", "build-uws.mjs"];
 
 /** A registry that has not answered by then is taken for one that does not. */
 const registryMs = 20_000;

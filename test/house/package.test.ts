@@ -107,7 +107,7 @@ t.test("native packages that were not compiled here are rejected", async (t) => 
 });
 
 t.test("what the machine lacks for a build is said in one line, before anything is installed", async (t) => {
-  const names = ["install.mjs", "debian-packages.sh", "patch-lmdb.sh", "build-uws.mjs", "compile-native.mjs"];
+  const names = ["install.mjs", "debian-packages.sh", "patch-lmdb.sh", "build-uws.mjs"];
   const lockfile = { packages: { "node_modules/re2": { version: "1.0.0" } } };
   const folder = t.testdir({ scripts: {}, bin: {}, "package-lock.json": JSON.stringify(lockfile) });
   for (const name of names) copyFileSync(join(checkout, "scripts", name), join(folder, "scripts", name));
