@@ -51,7 +51,7 @@ const tests = [
 const lanesMax = 2;
 
 /** A process that takes so much processor time for one check is in an endless loop; with sanitizers, six times as much. */
-const trialMsMax = 2000;
+const trialMsMax = 6000;
 
 /** A process that has not answered after so many looks waits for something that never comes: five minutes. */
 const lookMs = 250;
@@ -86,7 +86,14 @@ const equivalents = {
     ["socket/socket.cc", "givenPort == 0 ||", "dup3(given, old, O_CLOEXEC) < 0"],
   ],
   "the system writes each line in this form": [["process/file-guard.cc", "< 3 || pathAt == 0"]],
+  "the values are those of arrays that only the call itself has": [
+    ["kernel/ranking.cc", "require(count != noRoom)"],
+    ["kernel/ranking.cc", "require(outcome != Outcome::misuse)"],
+  ],
   "it needs more memory than a test has": [
+    ["kernel/ranking.cc", "std::min(readsMax * bytes, doubledBytesMax)"],
+    ["kernel/ranking.cc", "cursor[3] <= workBytesMax("],
+    ["kernel/ranking.cc", "rowWords_ <= 2 * rowsMax"],
     ["kernel/postings-binding.cc", "return noTables(env)", "builder.byteCount() > UINT32_MAX"],
     ["packs/inflate.h", "input_.length < inputBytesMax ?", "always input_.length < inputBytesMax"],
   ],
@@ -132,6 +139,18 @@ const equivalents = {
     ["kernel/postings.cc", "at + 2 < to && distinct <= limit", "distinct <= limit"],
     ["kernel/postings.cc", "while (isSparse && deltas.skipBelow", "isSparse"],
     ["kernel/postings.cc", "while (unit < units[i] && delta < 0x80)", "delta < 0x80"],
+    ["kernel/ranking.cc", "if (more.empty()) return"],
+    ["kernel/ranking.cc", "if (hasWorst_ && comesBefore(worst_, kept)) return"],
+    ["kernel/ranking.cc", "sortedAt_ = documents_.size() + std::max"],
+    ["kernel/ranking.cc", "if (work_ < workBetweenChecks) return"],
+    ["kernel/ranking.cc", "if ((shard_.pathTrigrams[bit / 32]"],
+    ["kernel/ranking.cc", "if (!mayBeInPaths("],
+    ["kernel/ranking.cc", "return a->contents.size() < b->contents.size()"],
+    ["kernel/ranking.cc", "at - first < countMax && bytes < blockBytesMax", "at - first < countMax"],
+    ["kernel/ranking.cc", "at - first < countMax && bytes < blockBytesMax", "bytes < blockBytesMax"],
+    ["kernel/ranking.cc", "if (isBound(maySymbol)) return"],
+    ["kernel/ranking.cc", "document.placeCount == 0 && isBound(false)"],
+    ["kernel/ranking.cc", "std::max(arenaWordsMin, 2 * arena_.size())"],
     ["kernel/symbol-records.h", "record.data[at] < 0x80 ?", "never at < record.length"],
     ["kernel/symbol-records.h", "record.data[at] < 0x80 ?", "never record.data[at] < 0x80"],
     ["kernel/symbol-results.h", "at < result.pathTo && !json.full", "!json.full"],
@@ -171,6 +190,11 @@ const equivalents = {
   ],
   "a later check refuses it, too": [
     ["kernel/line-matches.h", "if (outcome == Outcome::misuse) return this->misused()"],
+    ["kernel/ranking-binding.cc", "given.sound() && isSound(", "given.sound()"],
+    ["kernel/ranking-binding.cc", "given_.sound(); i++)", "given_.sound()"],
+    ["kernel/ranking.cc", "textEnd_ <= from && from <= to", "from <= to"],
+    ["kernel/ranking.cc", "textEnd_ <= from && from <= to", "to <= shard_.content.length"],
+    ["kernel/ranking.cc", "require(rangeFrom <= rangeTo)"],
     ["kernel/windows.h", "if (last + stride > job.until ||", "last + stride > job.until"],
     ["process/file-guard.cc", "realpath(path, real) == nullptr", "realpath(path, real) == nullptr"],
     ["kernel/symbols-binding.cc", "job.rowTo - job.rowFrom <= out.length", "job.rowFrom <= job.rowTo"],

@@ -52,8 +52,9 @@ function readChanges(input: Buffer): ReadonlyMap<number, readonly Buffer[]> {
   const changes = new Map<number, Buffer[]>();
   for (let at = caseBytes; at + changeBytes <= input.length; at += changeBytes) {
     const change = input.subarray(at, at + changeBytes);
-    const known = changes.get(change[0] % arrayCountMax) ?? [];
-    changes.set(change[0] % arrayCountMax, [...known, change]);
+    // The first eight tell where contents, documents and paths are.
+    const number = change[0] % (change[0] < 128 ? arrayCountMax : 8);
+    changes.set(number, [...(changes.get(number) ?? []), change]);
   }
   return changes;
 }

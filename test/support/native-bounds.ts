@@ -26,7 +26,7 @@ import { resultWordCount, resultWords } from "../../src/native/kernel/kernel.js"
 import { symbolCursorWords, symbolResultWordCount, symbolResultWords } from "../../src/native/kernel/symbol-kernel.js";
 import { requestFilterTarget } from "../fuzz/request-filter-target.js";
 import { filteredRequests } from "./filtered-requests.js";
-import { rankingRows } from "./ranking-bounds.js";
+import { checkRankings, rankingRows } from "./ranking-bounds.js";
 import { copy, deltaOf, insert, treeOf, writePack, type PackedObject } from "./pack-writer.js";
 
 function bytes(text: string): Uint8Array {
@@ -2887,6 +2887,7 @@ export function findBoundFaults(
       faults.place = `${unit}: `;
       for (const rows of [scanRows, postingRows, documentRows, resultRows, patternRows, symbolRows, rankingRows])
         for (const row of rows(kernel)) faults.check(row);
+      checkRankings(kernel, (found, wanted, what) => faults.expect(found, wanted, what));
       checkReach(faults, kernel);
       checkEnds(faults, kernel);
     }

@@ -1,5 +1,5 @@
 /** What `rankShard` of the addon must refuse: arrays of a real shard, with hostile values in their place. */
-import type { RankedTarget } from "../../src/eval/ranking/shard-ranking.js";
+import type { RankedTarget, ShardBest } from "../../src/eval/ranking/shard-ranking.js";
 import type { NativeMethods } from "../../src/native/kernel/addon.js";
 import { loadKernel } from "../../src/native/kernel/load.js";
 import {
@@ -9,7 +9,16 @@ import {
   type RankRequest,
 } from "../../src/native/kernel/ranking-kernel.js";
 import { testRepository, testShard } from "./engine.js";
-import { copyRequest, largeBudget, manyFiles, rankedTarget, type RankingCase, rankRequest } from "./ranking.js";
+import {
+  copyRequest,
+  largeBudget,
+  manyFiles,
+  rankedTarget,
+  rankGenerally,
+  type RankingCase,
+  rankRequest,
+  rankWith,
+} from "./ranking.js";
 
 /** The arguments of `rankShard`, in its order. */
 const names = [
@@ -306,4 +315,63 @@ export function rankingRows(kernel: NativeMethods): readonly {
       [["many rows of both", { ...often.values }]],
     ),
   ];
+}
+
+/** Queries and limits with which the ways of ranking differ in what they examine first, and in what they leave out. */
+const cases: readonly RankingCase[] = [
+  ...["flush", "flush writer", "Flush case:yes", '"flush the"', "writer -file:test", "the writer flush"].flatMap(
+    (query) => [
+      { ...usual, query },
+      { ...small, query },
+      { ...usual, query, budget: { ...budget, keptMatches: 7 } },
+      { ...usual, query, budget: { ...budget, contents: 10, cheapBytes: 300 } },
+    ],
+  ),
+  { ...usual, scoreMin: 300 },
+  { ...small, countedBytes: 1e9 },
+  { ...small, query: "flush writer", countedBytes: 1e9 },
+  { ...small, query: "writer", countedBytes: 40 },
+];
+
+interface Found {
+  readonly best: readonly unknown[];
+  /** Pairs of a document and how often it matches. */
+  readonly found: readonly string[];
+}
+
+function describe({ best, found }: ShardBest, isCounted: boolean): Found {
+  const words = found ?? new Uint32Array(0);
+  const pairs = Array.from({ length: words.length / 2 }, (_, i) => `${words[2 * i]}: ${words[2 * i + 1]}`).sort();
+  return { best: best.map((document) => ({ ...document, parts: undefined })), found: isCounted ? pairs : [] };
+}
+
+/** By case: what the general way ranks, and what it finds without limits. */
+const expected = new Map<RankingCase, Found>();
+
+function expectedIn(target: RankedTarget, one: RankingCase): Found {
+  let found = expected.get(one);
+  if (found === undefined) {
+    const { best } = describe(rankGenerally(portable, target, one), false);
+    const isCounted = one.countedBytes === 1e9;
+    const whole = isCounted ? rankGenerally(portable, target, { ...one, budget: largeBudget }) : undefined;
+    expected.set(one, (found = { best, found: whole === undefined ? [] : describe(whole, true).found }));
+  }
+  return found;
+}
+
+/** Whether the kernel ranks as the general way does. */
+export function checkRankings(
+  kernel: NativeMethods,
+  expect: (found: unknown, wanted: unknown, what: string) => void,
+): void {
+  const target = targetNamed("ranked files", () => manyFiles(portable));
+  for (const one of cases) {
+    const ranked = rankWith(portable, target, one, ({ sections, ...request }) => {
+      // What an earlier call has written there is not used.
+      const groups = new Uint8Array(sections.groups.length);
+      return kernel.rankShard(...rankArguments({ sections: { ...sections, groups }, ...request }));
+    });
+    const found = ranked && describe(ranked, one.countedBytes === 1e9);
+    expect(found, expectedIn(target, one), `${one.query} in ${JSON.stringify(one.budget)}`);
+  }
 }

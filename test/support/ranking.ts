@@ -71,9 +71,11 @@ export function manyFiles(kernel: Kernel): RankedTarget {
       repositoryId: 1 + (i % 2),
     };
   });
+  documents.unshift({ path: "src/first.go", content: "writer, flush", repositoryId: 1 });
   documents.push(
     { path: "src/long.go", content: `${"x".repeat(5000)}\n${"flush the writer\n".repeat(520)}`, repositoryId: 1 },
     { path: "src/folded.go", content: "a writer flu\u017fxes, and to flush", repositoryId: 1 },
+    { path: "src/last.go", content: "flush the writer", repositoryId: 2 },
     { path: "src/flush.png", content: "", skipReason: "binary", repositoryId: 2 },
   );
   const repositories = [testRepository(1, "a", { stars: 1 }), testRepository(2, "b", { stars: 9 })];
