@@ -213,6 +213,9 @@ function ofNames(call: RankCall): Refused {
 
 function ofSymbols(call: RankCall): Refused {
   const bytes = call.array<Uint8Array>("symbols.records").length;
+  // The first record ends there, and those of other parts are empty.
+  const endAt = (end: number): Changes =>
+    call.replace("symbols.recordStarts", call.array("symbols.recordStarts").fill(end, 1));
   return [
     ...ofNames(call),
     ["a part that is none", call.replace("symbols.foldExceptions", Uint32Array.of(far))],
@@ -227,11 +230,8 @@ function ofSymbols(call: RankCall): Refused {
       },
     ],
     ["a record that goes backwards", call.put("symbols.recordStarts", { 0: 0xffff_ffff, 1: 10 })],
-    ["a record past the last one", call.put("symbols.recordStarts", { 1: bytes + 99 })],
-    [
-      "a long record",
-      { ...call.grow("symbols.records", 2 << 20), ...call.put("symbols.recordStarts", { 1: (1 << 20) + 99 }) },
-    ],
+    ["a record past the last one", endAt(bytes + 99)],
+    ["a long record", { ...call.grow("symbols.records", 2 << 20), ...endAt(bytes + (1 << 20)) }],
   ];
 }
 

@@ -71,7 +71,10 @@ export function manyFiles(kernel: Kernel): RankedTarget {
       repositoryId: 1 + (i % 2),
     };
   });
-  documents.unshift({ path: "src/first.go", content: "writer, flush", repositoryId: 1 });
+  documents.unshift(
+    { path: "src/first.go", content: "writer, def flush", repositoryId: 1 },
+    { path: "src/second.go", content: "to flush it", repositoryId: 1 },
+  );
   documents.push(
     { path: "src/long.go", content: `${"x".repeat(5000)}\n${"flush the writer\n".repeat(520)}`, repositoryId: 1 },
     { path: "src/folded.go", content: "a writer flu\u017fxes, and to flush", repositoryId: 1 },
