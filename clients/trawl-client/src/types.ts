@@ -221,6 +221,8 @@ export interface Problem {
   readonly code: "bad-config" | "bad-query" | "bad-request" | "cancelled" | "conflict" | "content-too-large" | "corrupt-shard" | "forbidden" | "format-version" | "git" | "gone" | "headers-too-large" | "http-version-not-supported" | "insufficient-storage" | "internal" | "locked-out" | "method-not-allowed" | "misdirected" | "not-found" | "not-implemented" | "overloaded" | "quarantined" | "range-not-satisfiable" | "request-timeout" | "shutting-down" | "storage" | "store-lost" | "too-many-requests" | "unauthenticated" | "unsupported-media-type" | "uri-too-long";
   /** A sentence for people, which may change. */
   readonly detail: string;
+  /** That of `X-Request-Id`, by which the operator finds the request in the log. */
+  readonly requestId: string;
 }
 
 /** The data of a `progress` event. Each replaces the one before. */

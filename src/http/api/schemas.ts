@@ -90,6 +90,7 @@ export const schemas = {
         "Does not change; others may be added. docs/api-stability.md lists them.",
       ),
       detail: described(text, "A sentence for people, which may change."),
+      requestId: described(text, "That of `X-Request-Id`, by which the operator finds the request in the log."),
     },
     {},
     "An error, for clients that accept `application/problem+json` (RFC 9457); for others, it is a line of text.",

@@ -14,6 +14,8 @@ export interface Problem {
   readonly code: ErrorCode;
   /** A sentence for people; may change. */
   readonly detail: string;
+  /** That of `X-Request-Id`, by which the operator finds the request in the log. */
+  readonly requestId: string;
 }
 
 /**
@@ -31,6 +33,7 @@ export function problemAnswer(
   code: ErrorCode | undefined,
   headers: Headers,
   body: string | Uint8Array,
+  requestId: string,
 ): { readonly headers: Headers; readonly body: string } {
   const title = statusText[status] ?? "Error";
   const text = typeof body === "string" ? body : Buffer.from(body).toString();
@@ -40,6 +43,7 @@ export function problemAnswer(
     status,
     code: code ?? codeForStatus(status),
     detail: text.trimEnd() || title,
+    requestId,
   };
   // The text need not say so: a cache that keeps it gives it to others as well, who can read it.
   const vary = headers["Vary"] === undefined ? "Accept" : `Accept, ${headers["Vary"]}`;

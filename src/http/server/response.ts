@@ -113,7 +113,7 @@ export class HttpResponse {
     const isProblem =
       this.#sendsProblems && status >= 400 && givenHeaders["Content-Type"] === plainText["Content-Type"];
     const { headers, body } = isProblem
-      ? problemAnswer(status, code, { ...this.#headers, ...givenHeaders }, givenBody)
+      ? problemAnswer(status, code, { ...this.#headers, ...givenHeaders }, givenBody, this.#origin.requestId)
       : { headers: givenHeaders, body: givenBody };
     this.#res.cork(() => {
       this.#writeHead(status, headers);

@@ -65,7 +65,7 @@ t.test("a client that accepts problems gets them, others a line of text", async 
     "text/event-stream, Application/Problem+JSON",
     "*/*, application/problem+json",
   ]) {
-    const response = await fetch(url + path, { headers: { accept } });
+    const response = await fetch(url + path, { headers: { accept, "x-request-id": "abc" } });
     t.equal(response.headers.get("content-type"), "application/problem+json", accept);
     t.equal(response.headers.get("retry-after"), "7");
     t.equal(response.headers.get("ratelimit"), '"searches";r=0');
@@ -76,6 +76,7 @@ t.test("a client that accepts problems gets them, others a line of text", async 
       status: 429,
       code: "too-many-requests",
       detail: "Wait.",
+      requestId: "abc",
     });
   }
   const headers = { accept: "application/problem+json" };
