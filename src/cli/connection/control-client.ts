@@ -30,9 +30,9 @@ export function isDaemonRunning(dataDirectory: string): Promise<boolean> {
       socket.destroy();
       resolve(true);
     });
-    // A socket that may not be opened is in use.
+    // A socket that may not be opened is in use. A path that is too long for one is EINVAL in Node 24; Node 20 cuts it.
     socket.on("error", (error: NodeJS.ErrnoException) =>
-      resolve(error.code !== "ENOENT" && error.code !== "ECONNREFUSED"),
+      resolve(!["ENOENT", "ECONNREFUSED", "EINVAL"].includes(error.code ?? "")),
     );
   });
 }
