@@ -3,7 +3,7 @@
 #
 #   scripts/debian-packages.sh            what the build needs
 #   scripts/debian-packages.sh nodegit    what compiling nodegit needs, which is optional
-#   scripts/debian-packages.sh browser    what the tests of the web pages need
+#   scripts/debian-packages.sh browser    what the tests need, most of it for the web pages
 set -euo pipefail
 
 required=(python3 make g++ git libdeflate-dev)
@@ -20,8 +20,8 @@ if [ "${1:-}" = nodegit ]; then
 fi
 if [ "${1:-}" = browser ]; then
   required=()
-  optional=(chromium-headless-shell fonts-dejavu-core)
-  without="the tests of the web pages in test/web are skipped, unless chromium is there."
+  optional=(chromium-headless-shell fonts-dejavu-core openssh-client)
+  without="the tests of the web pages in test/web are skipped, unless chromium is there, and some of git-remotes fail without ssh."
 fi
 
 if ! command -v dpkg-query >/dev/null; then
