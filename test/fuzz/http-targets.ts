@@ -292,10 +292,13 @@ function deliver(form: string, body: Buffer): void {
     body,
     remoteAddress: `10.0.${deliveryCount >> 8}.${deliveryCount++ & 255}`,
   } as unknown as HttpRequest;
+  const setStatus = (code: number): void => {
+    status = code;
+  };
   const response = {
-    reply: (code: number) => {
-      status = code;
-    },
+    addHeaders: () => undefined,
+    reply: setStatus,
+    replyError: setStatus,
   } as unknown as HttpResponse;
   void webhook(request, response);
   if (![202, 400, 429].includes(status)) throw new RangeError(`answered with ${status}`);
