@@ -1,4 +1,5 @@
 import type { Kernel } from "../../native/kernel/kernel.js";
+import { keptRangesMax } from "../../native/kernel/ranking-kernel.js";
 import { type RankBudget, type RankedDocument, type RankedShard, BestDocuments } from "../../protocol/rank-messages.js";
 import { defaultCommitSeconds } from "../../protocol/repository-summaries.js";
 import { noStats, type SearchOptions } from "../../protocol/search-options.js";
@@ -53,9 +54,6 @@ export interface ShardBest extends RankedShard {
 
 /** Of a shard with more results, none are counted. */
 export const countedDocumentsMax = 1 << 16;
-
-/** The ranges of a document with more are found again when it is written. */
-const keptRangesMax = 512;
 
 /** Whether a result depends on nothing but its document and the ranges in it. */
 export function dependsOnRanges(options: SearchOptions, reader: ShardReader): boolean {
@@ -121,7 +119,6 @@ export class ShardRanking {
     this.#budget = budget;
     this.#stop = stop;
     this.#best = new BestDocuments(budget.keptDocuments, budget.keptMatches);
-    const { basicQueries } = options.plan;
     this.#lineMatchCountMax = lineMatchCountMax(options.chunkMatches);
     this.#rowCountMax = countedRowsMax(options);
     this.#keepsRanges = dependsOnRanges(options, target.reader);
@@ -129,6 +126,7 @@ export class ShardRanking {
     const isCut = options.displayCountMax < options.matchCountMax;
     this.#found = isCut && this.#keepsRanges ? new Rows(64) : undefined;
     const people = options.people === undefined ? undefined : new People(options.people, options.plan);
+    const { basicQueries } = options.plan;
     basicQueries.forEach(({ text }, i) => {
       if (text === undefined) return;
       const { reader, visibility } = target;

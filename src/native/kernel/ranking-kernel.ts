@@ -76,7 +76,7 @@ export interface RankLimits {
   readonly keptMatches: number;
   /** A document with more rows counts no matches; undefined if none does. */
   readonly countedRowsMax: number | undefined;
-  /** If a document has more rows, it is not listed what was found. */
+  /** If a document has more rows, `found` lists nothing. */
   readonly fullRowsMax: number;
   readonly listsFound: boolean;
   readonly keepsRanges: boolean;
@@ -108,7 +108,7 @@ export const rankTotalCount = 11;
 /** Words of a kept document before its rows: document, score, matches, and the numbers of rows in its text and its path. */
 export const keptWordCount = 5;
 
-/** The ranges of a document with more are not kept: its number of rows is `rangesUnknown` then. */
+/** The ranges of a document with more are found again when it is written: its number of rows is `rangesUnknown` then. */
 export const keptRangesMax = 512;
 
 /** A number of rows of a kept document. */
