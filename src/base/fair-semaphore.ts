@@ -8,7 +8,7 @@ export interface ShareLimits {
   readonly clientWaitingMax: number;
 }
 
-/** What one client may have of a `FairSemaphore`, and what is left of that. */
+/** The permits of a `FairSemaphore` that one client may hold, and how many more it can take. */
 export interface ClientRoom {
   readonly countMax: number;
   readonly left: number;

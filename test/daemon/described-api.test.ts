@@ -86,7 +86,7 @@ t.test("the stream, with each type of result", async (t) => {
   }
 });
 
-t.test("what is left of limits", async (t) => {
+t.test("the headers of rate limits", async (t) => {
   const { headers } = await api.expect("search", 200, { query: { q: "needle" } });
   t.match(
     headers.get("ratelimit-policy"),

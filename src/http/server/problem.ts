@@ -27,7 +27,7 @@ export function acceptsProblem(accept: string | undefined): boolean {
   return new Negotiator({ headers: { accept } }).mediaType(["text/plain", problemType]) === problemType;
 }
 
-/** An answer with an error in this form, in place of one with a line of text. */
+/** An error response in this format, for clients that do not want plain text. */
 export function problemAnswer(
   status: number,
   code: ErrorCode | undefined,

@@ -5,7 +5,7 @@ import type { Headers } from "./headers.js";
 const integerMax = 999_999_999_999_999;
 
 /**
- * The limits that apply to a request, and what is left of them, as draft-ietf-httpapi-ratelimit-headers-11 writes them.
+ * The limits that apply to a request and the remaining quota of each, in the syntax of draft-ietf-httpapi-ratelimit-headers-11.
  * Each client reads only its own, so a partition key would say nothing.
  */
 export function rateLimitHeaders(quotas: readonly Quota[]): Headers {

@@ -81,7 +81,7 @@ export class HttpResponse {
     this.#avoidsChunks = true;
   }
 
-  /** The client accepts errors as `application/problem+json`, and gets them in place of lines of text. */
+  /** Sends errors as `application/problem+json` instead of plain text, because the client accepts it. */
   sendProblems(): void {
     this.#sendsProblems = true;
   }

@@ -1,4 +1,4 @@
-/** Errors as problems and lines of text, and what is left of limits, without anything behind the routes. */
+/** Errors as problems and as plain text, and the headers of rate limits, without anything behind the routes. */
 import t from "tap";
 import { codeForStatus, errorTable } from "../../../src/base/errors.js";
 import { silentLog } from "../../../src/base/log.js";

@@ -32,7 +32,7 @@ t.test("a budget is spent and comes back as the window slides", async (t) => {
   t.notOk(new CostBudgets({ scannedBytes: 0, workerMs: 0, windowMs: 10_000 }).isOn);
 });
 
-t.test("what is left of a budget is told", async (t) => {
+t.test("the rest of a budget is reported", async (t) => {
   let nowMs = 1_000_000;
   const budgets = new CostBudgets({ scannedBytes: 100, workerMs: 2_000, windowMs: 60_000 }, () => nowMs);
   const [scanned, time] = ["scanned", "worker-time"].map((name) => ({ name, windowSeconds: 60 }));
