@@ -9,7 +9,7 @@ import { type ContentScan, ContentWork, scanBytesMax, workBytesMax } from "./con
 import { type LeafPlan, ScanRanges } from "./leaf-plan.js";
 import { contentMatchCountMax, Rows, segmentRows } from "./rows.js";
 import { lastAtMost } from "../../base/sorted-search.js";
-import { foldedCharacters } from "../../base/ascii-folding.js";
+import { findFoldedCharacters, foldedCharacters } from "../../base/ascii-folding.js";
 import { computeBorders } from "../../native/kernel/portable-scan.js";
 
 const newline = 10;
@@ -387,12 +387,9 @@ function findPlaces(reader: TextIndex, content: number): Places {
 
 function makePlaces({ content: text, contentStart }: TextIndex, content: number): Places {
   const places: number[] = [];
-  const own = text.subarray(0, contentStart[content + 1]);
-  for (const { bytes } of foldedCharacters) {
-    for (let at = own.indexOf(bytes, contentStart[content]); at >= 0; at = own.indexOf(bytes, at + 1)) {
-      if (places.length === placesMax) return undefined;
-      places.push(at);
-    }
+  for (const at of findFoldedCharacters(text, contentStart[content], contentStart[content + 1])) {
+    if (places.length === placesMax) return undefined;
+    places.push(at);
   }
   return places;
 }

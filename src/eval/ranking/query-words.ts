@@ -26,7 +26,7 @@ export interface QueryWords {
 }
 
 /** Further patterns have no influence on the score. */
-const bitsMax = 30;
+export const bitsMax = 30;
 
 /** An alternation with more texts counts like a regexp. */
 const alternativesMax = 16;

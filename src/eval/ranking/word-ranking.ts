@@ -1,5 +1,5 @@
 import { assert } from "../../base/assert.js";
-import { foldedCharacters } from "../../base/ascii-folding.js";
+import { findFoldedCharacters } from "../../base/ascii-folding.js";
 import { TrawlError } from "../../base/errors.js";
 import type { Kernel } from "../../native/kernel/kernel.js";
 import {
@@ -33,7 +33,7 @@ import { FileFilters } from "../match/file-filters.js";
 import { findPathTrigrams, holdsFoldException } from "../match/path-match.js";
 import { lineMatchCountMax } from "../match/rows.js";
 import { type RankedRepository, SearchedRevisions } from "../match/searched-revisions.js";
-import { findNameKeys, findWords } from "./query-words.js";
+import { bitsMax, findNameKeys, findWords } from "./query-words.js";
 import { kindFactor } from "./score.js";
 import {
   countedDocumentsMax,
@@ -42,9 +42,6 @@ import {
   type RankedTarget,
   type ShardBest,
 } from "./shard-ranking.js";
-
-/** More leaves have no bit of their own in a score. */
-const leavesMax = 30;
 
 /**
  * Of a shard, so much text is scanned to count what ranking leaves out, in two milliseconds: a further search of the shard would
@@ -74,7 +71,7 @@ export function findWordSearch(options: SearchOptions, kernel: Kernel): WordSear
   if (kernel.rankShard === undefined || people !== undefined || commitSets !== undefined || !useIndex) return undefined;
   if (text?.pattern === undefined || text.symbols !== undefined || text.people.length > 0) return undefined;
   const leaves = findLeaves(text.pattern, text.leaves);
-  if (leaves === undefined || leaves.length > leavesMax) return undefined;
+  if (leaves === undefined || leaves.length > bitsMax) return undefined;
   const literals: Buffer[] = [];
   for (const leaf of leaves) {
     const literal = findLiteral(leaf);
@@ -250,12 +247,10 @@ function findFoldPlaces({ content, contentStart, contentCount, foldExceptions }:
   const places: number[] = [];
   for (const number of foldExceptions) {
     if (number >= contentCount) continue;
-    const own = content.subarray(0, contentStart[number + 1]);
-    for (const { bytes } of foldedCharacters)
-      for (let at = own.indexOf(bytes, contentStart[number]); at >= 0; at = own.indexOf(bytes, at + 1)) {
-        places.push(number, at);
-        if (places.length > 2 * foldPlacesMax) return Uint32Array.from(places);
-      }
+    for (const at of findFoldedCharacters(content, contentStart[number], contentStart[number + 1])) {
+      places.push(number, at);
+      if (places.length > 2 * foldPlacesMax) return Uint32Array.from(places);
+    }
   }
   return Uint32Array.from(places);
 }
