@@ -1,7 +1,7 @@
 # `make help` lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build bundle watch test test-fast check format fuzz history-oracle faults soak asan-test mutate-native config layers graphql openapi languages bench bench-quick deb deb-test systemd-test test-debian12 test-debian13 clean node install nodegit kernel typescript web web-tests client
+.PHONY: help run build bundle watch test test-fast check format fuzz history-oracle faults soak asan-test mutate-native config layers graphql openapi languages bench bench-quick deb deb-test systemd-test test-debian12 test-debian13 clean node install nodegit package-tools kernel typescript web web-tests client
 MAKEFLAGS += --no-print-directory
 
 # Native packages are compiled from source (scripts/compile-native.mjs). By default node-gyp uses one core. With ccache a second build
@@ -194,9 +194,13 @@ bench: bundle
 bench-quick: bundle
 	@bin/trawl-bench quick $(ARGS)
 
+# First, because what is missing is known before minutes of compiling.
+package-tools:
+	@bash scripts/debian-packages.sh package
+
 deb_file = build/trawl_$(or $(VERSION),$(shell node -p 'require("./package.json").version'))_$(shell dpkg --print-architecture).deb
 
-deb: bundle nodegit
+deb: package-tools bundle nodegit
 	@node scripts/package.mjs build $(VERSION)
 
 deb-test: deb

@@ -3,6 +3,7 @@
 #
 #   scripts/debian-packages.sh            what the build needs
 #   scripts/debian-packages.sh nodegit    what compiling nodegit needs, which is optional
+#   scripts/debian-packages.sh package    what making a Debian package needs
 #   scripts/debian-packages.sh browser    what the tests need, most of it for the web pages
 set -euo pipefail
 
@@ -16,6 +17,10 @@ if [ "$(command -v node)" = /usr/bin/node ] &&
 fi
 if [ "${1:-}" = nodegit ]; then
   required=(libkrb5-dev libssl-dev)
+  optional=()
+fi
+if [ "${1:-}" = package ]; then
+  required=(dpkg-dev binutils xz-utils)
   optional=()
 fi
 if [ "${1:-}" = browser ]; then

@@ -73,7 +73,7 @@ if [[ $steps == *" run "* ]]; then
   shown=0
   until grep -q '^Ready: ' "$work/run"; do
     kill -0 $run 2>/dev/null || { tail -n 20 "$work/run"; fail "make run ended"; }
-    lines=$(wc -l <"$work/run"); tail -n +$((shown + 1)) "$work/run" | head -n $((lines - shown)); shown=$lines
+    lines=$(wc -l <"$work/run"); head -n "$lines" "$work/run" | tail -n +$((shown + 1)); shown=$lines
     sleep 1
   done
   say "ready after $((SECONDS - began)) s"
