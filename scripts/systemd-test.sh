@@ -44,10 +44,12 @@ boot() {
   bash -c 'echo $$ >"$0/cgroup.procs"; exec unshare --pid --fork --mount --cgroup --ipc --uts --net "$1/systemd-boot.sh" "$2"' "$group" "$here" "$root" >"$work/boot" 2>&1 </dev/null &
   for _ in $(seq 300); do
     init=$(pgrep -P $! -x systemd || true)
-    if [ -n "$init" ] && booted systemctl is-system-running 2>/dev/null | grep -qE "running|degraded"; then return; fi
+    # Its exit code is 1 if a unit failed, as one that loads modules does in a container.
+    state=$([ -z "$init" ] || booted systemctl is-system-running 2>/dev/null || true)
+    case "$state" in running | degraded) return ;; esac
     sleep 0.1
   done
-  fail "systemd did not boot: $(cat "$work/boot")"
+  fail "systemd did not boot (${state:-not started}): $(cat "$work/boot")"
 }
 booted() { nsenter -t "$init" -p -m -C -i -u -n -r -w env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"; }
 property() { booted systemctl show -P "$1" trawld; }
