@@ -4,7 +4,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { request, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import t from "tap";
-import { dataDirectory, testDaemon } from "../../support/daemon.js";
+import { type DaemonProcess, dataDirectory, testDaemon } from "../../support/daemon.js";
 import { GitFixture } from "../../support/git-fixture.js";
 import { sharedDaemon } from "../../support/shared-daemon.js";
 import { until, within } from "../../support/waiting.js";
@@ -61,12 +61,9 @@ t.teardown(() => empty.remove());
 
 const data = dataDirectory(t);
 // One client may have 2 of the 64 permits for files.
-const settings = ["workers=1", "search.stallSeconds=2", "clients.sharePercent=4"];
-const daemon = await testDaemon(
-  t,
-  settings.flatMap((setting) => ["--set", setting]),
-  data,
-);
+const settings = ["--set", "workers=1", "--set", "clients.sharePercent=4"];
+// No client that pauses is cut, however busy the machine is.
+const daemon = await testDaemon(t, [...settings, "--set", "search.stallSeconds=3600"], data);
 const host = new URL(daemon.url);
 await daemon.add("git.example/raw", fixture.path);
 await daemon.add("git.example/empty", empty.path);
@@ -85,10 +82,10 @@ const { text: token } = (await daemon.control("POST", "/.api/tokens", {
 })) as { text: string };
 
 /** Sends the path exactly as given. */
-function open(path: string, headers: Record<string, string> = {}, method = "GET"): Promise<IncomingMessage> {
+function open(path: string, headers: Record<string, string> = {}, method = "GET", at = host): Promise<IncomingMessage> {
   return within(
     new Promise((resolve, reject) => {
-      request({ host: host.hostname, port: host.port, path, headers, method, agent: false }, resolve)
+      request({ host: at.hostname, port: at.port, path, headers, method, agent: false }, resolve)
         .on("error", reject)
         .end();
     }),
@@ -326,15 +323,15 @@ t.test("archives", async (t) => {
   t.equal((await ask(`${raw("module")}?format=zip`)).status, 404);
 });
 
-/** The daemon's child processes that write archives or files. */
-function childCount(): number {
+/** The child processes of a daemon that write archives or files. */
+function childCount({ pid: daemonPid }: DaemonProcess): number {
   return readdirSync("/proc").filter((pid) => {
     try {
       const [, , , parent] = readFileSync(`/proc/${pid}/stat`, "latin1")
         .replace(/\(.*\)/, "x")
         .split(" ");
       return (
-        Number(parent) === daemon.pid && /\0(archive|cat-file)\0/.test(readFileSync(`/proc/${pid}/cmdline`, "latin1"))
+        Number(parent) === daemonPid && /\0(archive|cat-file)\0/.test(readFileSync(`/proc/${pid}/cmdline`, "latin1"))
       );
     } catch {
       return false;
@@ -359,9 +356,9 @@ t.test("clients that disconnect, that pause, and too many clients", async (t) =>
   t.notOk(isFifthAnswered, "one client has four permits for archives; a fifth waits");
   paused[0].destroy();
   t.equal(await fifth, 200, "until one of them ends");
-  await until("children of clients that left end", () => childCount() <= 3);
-  for (const response of paused.slice(1)) response.on("error", () => undefined);
-  await until("clients that take nothing are cut", () => childCount() === 0);
+  await until("the child of a client that left ends", () => childCount(daemon) <= 3);
+  for (const response of paused.slice(1)) response.on("error", () => undefined).destroy();
+  await until("those of the others, too", () => childCount(daemon) === 0);
   const files = await Promise.all([1, 2].map(() => open(raw("large.dat"))));
   for (const response of files) response.pause();
   let isTextAnswered = false;
@@ -550,4 +547,21 @@ t.test("blame: an event for each run of lines from the same commit", async (t) =
   t.equal((await blame("git.example/hidden", "letters.txt", { authorization: `token ${token}` })).status, 200);
   t.equal((await ask("/.api/blame/git.example/blamed/-/other/empty")).status, 404);
   t.equal((await ask("/.api/blame/git.example/blamed/-/stream/empty", {}, "HEAD")).status, 405);
+});
+
+// Last, because the daemon starts again with its data.
+t.test("clients that take nothing are cut", async (t) => {
+  await daemon.stop();
+  const impatient = await testDaemon(t, [...settings, "--set", "search.stallSeconds=1"], data);
+  const paused = await Promise.all(
+    [`${raw("")}?format=tar`, raw("large.dat")].map((path) => open(path, {}, "GET", new URL(impatient.url))),
+  );
+  for (const response of paused) response.on("error", () => undefined).pause();
+  await until("their children end", () => childCount(impatient) === 0);
+  for (const response of paused) {
+    let isWhole = true;
+    response.on("aborted", () => (isWhole = false)).resume();
+    await new Promise((resolve) => response.once("close", resolve));
+    t.notOk(isWhole, "a truncated response cannot be mistaken for a complete one");
+  }
 });
