@@ -4,7 +4,7 @@ import { join } from "node:path";
 import t from "tap";
 import { findFailures } from "../../src/http/api/openapi.js";
 import { operations } from "../../src/http/api/operations.js";
-import { dataDirectory, testDaemon } from "../support/daemon.js";
+import { dataDirectory, testDaemon, withSymbols } from "../support/daemon.js";
 import { DescribedApi } from "../support/described-api.js";
 import { ask } from "../support/graphql.js";
 import { fixture } from "../support/git-mirror.js";
@@ -33,7 +33,7 @@ writeFileSync(
 );
 // The workers' budget is not used up; it is there to be told.
 const budget = ["--set", "search.budgetScannedBytes=1000000000000", "--set", "search.budgetWorkerSeconds=86400"];
-const daemon = await testDaemon(t, ["--config", join(data, "trawl.jsonc"), ...budget], data);
+const daemon = await testDaemon(t, ["--config", join(data, "trawl.jsonc"), ...withSymbols, ...budget], data);
 const api = await DescribedApi.read(daemon.url);
 const json = (value: unknown): string => JSON.stringify(value);
 const cookieIn = (headers: Headers): string => headers.get("set-cookie")?.split(";")[0] ?? "";

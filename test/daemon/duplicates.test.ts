@@ -2,7 +2,7 @@
 import t from "tap";
 import { SseDecoder } from "../../src/cli/connection/sse-decoder.js";
 import type { Progress, StreamMatch } from "../../src/model/stream-events.js";
-import { runCommand, testDaemon } from "../support/daemon.js";
+import { runCommand, testDaemon, withSymbols } from "../support/daemon.js";
 import { fixture } from "../support/git-mirror.js";
 import { ask } from "../support/graphql.js";
 import { becomes } from "../support/waiting.js";
@@ -13,7 +13,7 @@ const shared = "int needle(void) { return 1; }\nint other; // needle needle\n";
 const matchesOfShared = 3;
 
 t.test("contents in several places", { timeout: 900_000 }, async (t) => {
-  const daemon = await testDaemon(t, ["--set", "workers=2"]);
+  const daemon = await testDaemon(t, [...withSymbols, "--set", "workers=2"]);
   const [first, second, hidden] = [fixture(t), fixture(t), fixture(t)];
   first.commit({ branch: "main", files: { "a.c": shared, "copy/b.c": shared, "own.c": "needle\n" } });
   first.commit({ branch: "dev", files: { "a.c": shared, "dev.c": shared } });

@@ -5,7 +5,7 @@ import { checkDisabledTools } from "../../src/daemon/config/option-problems.js";
 import { toolNames } from "../../src/mcp/tools/all-tools.js";
 import { fixture } from "../support/git-mirror.js";
 import type { GitFixture } from "../support/git-fixture.js";
-import { testDaemon } from "../support/daemon.js";
+import { testDaemon, withSymbols } from "../support/daemon.js";
 import { GraphqlSite } from "../support/graphql-site.js";
 import { until } from "../support/waiting.js";
 
@@ -79,7 +79,7 @@ class Assistant {
 }
 
 t.test("assistants list and call every tool, by either protocol", async (t) => {
-  const site = await GraphqlSite.start(t);
+  const site = await GraphqlSite.start(t, {}, withSymbols);
   const { daemon } = site;
   const source = makeSource(t);
   await daemon.add("host/code", source.path);

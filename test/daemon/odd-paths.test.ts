@@ -6,7 +6,7 @@ import t from "tap";
 import { decodePath, escapeUrlPath, shownPath } from "../../src/base/path-text.js";
 import { mirrorName } from "../../src/model/repository.js";
 import { pathOfMatch, type StreamMatch } from "../../src/model/stream-events.js";
-import { runCommand, testDaemon } from "../support/daemon.js";
+import { runCommand, testDaemon, withSymbols } from "../support/daemon.js";
 import { isFull } from "../support/full-run.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { ask } from "../support/graphql.js";
@@ -76,7 +76,7 @@ const oid = source.commit({
     [latin1("module\u00e9"), { gitlink: "1".repeat(40) }],
   ],
 });
-const daemon = await testDaemon(t, ["--set", "workers=1", "--set", "index.historyBytes=0"]);
+const daemon = await testDaemon(t, [...withSymbols, "--set", "workers=1", "--set", "index.historyBytes=0"]);
 await daemon.add(repository, source.path);
 
 const matches = (await daemon.stream("needle"))

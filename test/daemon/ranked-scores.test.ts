@@ -1,7 +1,7 @@
 /** The parts of scores, as the stream and `trawl explain` show them, and what decides between equal scores. */
 import t from "tap";
 import { SseDecoder } from "../../src/cli/connection/sse-decoder.js";
-import { testDaemon, type DaemonProcess } from "../support/daemon.js";
+import { testDaemon, withSymbols, type DaemonProcess } from "../support/daemon.js";
 import { fixture } from "../support/git-mirror.js";
 import { until } from "../support/waiting.js";
 
@@ -32,7 +32,7 @@ function numbersOf(debug: string | undefined): number[] {
 }
 
 t.test("scores", { timeout: 900_000 }, async (t) => {
-  const daemon = await testDaemon(t);
+  const daemon = await testDaemon(t, withSymbols);
   const files = {
     "src/flush.c": "int flush(void) { return 0; }\n",
     "src/other.c": "int flushAll(void) { flush(); }\n",

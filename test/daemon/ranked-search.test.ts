@@ -3,7 +3,7 @@ import { cpSync } from "node:fs";
 import t from "tap";
 import { SseDecoder } from "../../src/cli/connection/sse-decoder.js";
 import type { Progress, Filter, StreamMatch } from "../../src/model/stream-events.js";
-import { dataDirectory, DaemonProcess, testDaemon } from "../support/daemon.js";
+import { dataDirectory, DaemonProcess, testDaemon, withSymbols } from "../support/daemon.js";
 import { isFull } from "../support/full-run.js";
 import { fixture } from "../support/git-mirror.js";
 import { randomFrom } from "../support/random.js";
@@ -52,7 +52,13 @@ function textOf(matches: readonly StreamMatch[]): string[] {
   return matches.map((match) => JSON.stringify({ ...match, repoLastFetched: undefined }));
 }
 
-const options = (workers: number): string[] => ["--set", `workers=${workers}`, "--set", "index.historyBytes=0"];
+const options = (workers: number): readonly string[] => [
+  ...withSymbols,
+  "--set",
+  `workers=${workers}`,
+  "--set",
+  "index.historyBytes=0",
+];
 const data = dataDirectory(t);
 
 /** Repositories with so many files. */

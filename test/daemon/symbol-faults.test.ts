@@ -4,7 +4,7 @@ import { chmodSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import type { Progress } from "../../src/model/stream-events.js";
-import { dataDirectory, runCommand, testDaemon, type DaemonProcess } from "../support/daemon.js";
+import { dataDirectory, runCommand, testDaemon, withSymbols, type DaemonProcess } from "../support/daemon.js";
 import { chosen, inLongRuns } from "../support/full-run.js";
 import { fixture } from "../support/git-mirror.js";
 import { until } from "../support/waiting.js";
@@ -66,7 +66,7 @@ process.stdin.on("data", (part) => {
 }
 
 const start = (t: Test, { command }: FaultyCtags, data: string): Promise<DaemonProcess> =>
-  testDaemon(t, ["--set", `index.ctagsCommand=${command}`, "--set", "index.historyBytes=0"], data, {
+  testDaemon(t, [...withSymbols, "--set", `index.ctagsCommand=${command}`, "--set", "index.historyBytes=0"], data, {
     PATH: process.env["PATH"] ?? "",
   });
 

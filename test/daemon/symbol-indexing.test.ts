@@ -4,7 +4,7 @@ import t from "tap";
 import { ShardReader } from "../../src/shard/shard-reader.js";
 import { SymbolReader } from "../../src/shard/symbols/symbol-reader.js";
 import { ShardStore } from "../../src/store/shard-store.js";
-import { dataDirectory, testDaemon, type DaemonProcess } from "../support/daemon.js";
+import { dataDirectory, testDaemon, withSymbols, type DaemonProcess } from "../support/daemon.js";
 import { fixture } from "../support/git-mirror.js";
 import { until } from "../support/waiting.js";
 
@@ -30,13 +30,13 @@ async function storedSymbols(daemon: DaemonProcess): Promise<string[]> {
 const hasSymbols = (daemon: DaemonProcess): Promise<void> =>
   until("all shards have symbols", async () => (await daemon.metric("trawl_index_shards_without_symbols")) === 0);
 
-const withCtags = (command: string): readonly string[] => ["--set", `index.ctagsCommand=${command}`];
+const withCtags = (command: string): readonly string[] => [...withSymbols, "--set", `index.ctagsCommand=${command}`];
 
 t.test("symbols follow the commits, and are extracted again when they are lost", async (t) => {
   const source = fixture(t);
   source.commit({ branch: "main", files: { "a.c": "int first(void) { return 0; }\n", "b.md": "# no symbol\n" } });
   const data = dataDirectory(t);
-  const daemon = await testDaemon(t, [], data);
+  const daemon = await testDaemon(t, withSymbols, data);
   await daemon.add("code", source.path);
   await hasSymbols(daemon);
   t.same(await storedSymbols(daemon), ["first"]);
@@ -55,7 +55,7 @@ t.test("symbols follow the commits, and are extracted again when they are lost",
     if (hasSymbols) await store.putSymbols([{ id, bytes: Buffer.from("damaged") }]);
   }
   await store.close();
-  const again = await testDaemon(t, [], data);
+  const again = await testDaemon(t, withSymbols, data);
   await until("the damage is found", () => again.log.some(({ msg }) => String(msg).includes("missing or damaged")));
   const restored = (): Promise<string[]> => storedSymbols(again).catch(() => []);
   await until("the symbols are back", async () => (await restored()).length === before.length);
@@ -75,7 +75,7 @@ t.test("without ctags everything else works, and the symbols come when it is ins
   );
   t.equal(await daemon.metric("trawl_index_shards_without_symbols"), 1);
   await daemon.stop();
-  const again = await testDaemon(t, [], data);
+  const again = await testDaemon(t, withSymbols, data);
   await hasSymbols(again);
   t.same(await storedSymbols(again), ["first"]);
 });

@@ -4,7 +4,7 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { SseDecoder } from "../../src/cli/connection/sse-decoder.js";
-import { testDaemon, type DaemonProcess } from "../support/daemon.js";
+import { testDaemon, withSymbols, type DaemonProcess } from "../support/daemon.js";
 import { fixture } from "../support/git-mirror.js";
 import { ask } from "../support/graphql.js";
 import { until } from "../support/waiting.js";
@@ -57,7 +57,7 @@ t.test("the same answers as on an indexed branch", async (t) => {
   const source = fixture(t);
   const before = { "common.c": "int common(void);\nint common_one;\n", "old.c": "int only_old;\n" };
   source.commit({ branch: "main", files: before });
-  const daemon = await testDaemon(t);
+  const daemon = await testDaemon(t, withSymbols);
   await daemon.add("code", source.path);
   await until("symbols are known", async () => (await daemon.metric("trawl_index_shards_without_symbols")) === 0);
   source.commit({ branch: "topic", files: { ...before, ...bodies } });
@@ -186,7 +186,7 @@ t.test("what is missing is said", async (t) => {
   const source = fixture(t);
   source.commit({ branch: "main", files: { "a.c": "int first;\n" } });
   source.commit({ branch: "topic", files: { "a.c": "int first;\n", "b.c": "int second;\n" } });
-  const without = await testDaemon(t, ["--set", "index.ctagsCommand=/nonexistent/ctags"]);
+  const without = await testDaemon(t, [...withSymbols, "--set", "index.ctagsCommand=/nonexistent/ctags"]);
   await without.add("code", source.path);
   const none = await find(without, "type:symbol repo:code@topic");
   t.same(none.found, []);
@@ -201,7 +201,7 @@ t.test("a search ends in time when ctags hangs", async (t) => {
   const source = fixture(t);
   source.commit({ branch: "main", files: { "a.md": "# text\n" } });
   source.commit({ branch: "topic", files: { "a.md": "# text\n", "b.c": "int second;\n" } });
-  const daemon = await testDaemon(t, ["--set", `index.ctagsCommand=${command}`]);
+  const daemon = await testDaemon(t, [...withSymbols, "--set", `index.ctagsCommand=${command}`]);
   await daemon.add("code", source.path);
   const { found } = await find(daemon, "type:symbol repo:code@topic timeout:1s");
   t.same(found, []);

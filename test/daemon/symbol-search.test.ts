@@ -6,7 +6,7 @@ import t, { type Test } from "tap";
 import { SseDecoder, type StreamEvent } from "../../src/cli/connection/sse-decoder.js";
 import { findCtags, symbolOptions, type CtagsProgram } from "../../src/indexer/symbols/ctags-program.js";
 import { TrawlError } from "../../src/base/errors.js";
-import { testDaemon, type DaemonProcess } from "../support/daemon.js";
+import { testDaemon, withSymbols, type DaemonProcess } from "../support/daemon.js";
 import { ask } from "../support/graphql.js";
 import { fixture } from "../support/git-mirror.js";
 import { until } from "../support/waiting.js";
@@ -173,7 +173,7 @@ t.test("symbols are those of ctags, filtered naively", async (t) => {
   const all = listSymbols(t.testdir({}), program);
   const source = fixture(t);
   source.commit({ branch: "main", files: Object.fromEntries(Object.keys(files).map((path) => [path, content(path)])) });
-  const daemon = await testDaemon(t);
+  const daemon = await testDaemon(t, withSymbols);
   await daemon.add("host/code", source.path);
   await until("symbols are known", async () => (await daemon.metric("trawl_index_shards_without_symbols")) === 0);
 

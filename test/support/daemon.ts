@@ -9,6 +9,7 @@ import { callDaemon } from "../../src/cli/connection/control-client.js";
 import { SseDecoder, type StreamEvent } from "../../src/cli/connection/sse-decoder.js";
 import type { RepositoryStatus } from "../../src/model/repository-status.js";
 import type { Alert, Progress, StreamError, StreamMatch } from "../../src/model/stream-events.js";
+import { isFull } from "./full-run.js";
 import { cliUrl, daemonUrl } from "./program.js";
 import { removeFolder } from "./remove-folder.js";
 import type { Owner } from "./shared.js";
@@ -420,17 +421,23 @@ export async function killWhileStarting(data: string, args: readonly string[], a
   await within(exited, "the end of a killed daemon");
 }
 
-const fixedOptions = ["search.warmPercent=0", "workers=1", "index.workers=1", "readers=2"].flatMap((option) => [
-  "--set",
-  option,
-]);
+const fixedOptions = [
+  "search.warmPercent=0",
+  "workers=1",
+  "index.workers=1",
+  "readers=2",
+  ...(isFull ? [] : ["index.symbols=false"]),
+].flatMap((option) => ["--set", option]);
 
 /** Options of a daemon that prepares for its first requests after the start, as it does by default. */
 export const preparedAhead = ["--set", "search.warmPercent=50"] as const;
 
+/** Options of a daemon of which the symbols matter too. */
+export const withSymbols: readonly string[] = ["--set", "index.symbols=true"];
+
 /**
- * Options of a daemon of which only the texts matter. Symbols and histories each take a thread, which starts in a quarter
- * of a second of processor time, again at each start of the daemon.
+ * Options of a daemon of which only the texts matter. Histories take a thread, which starts in a quarter of a second of
+ * processor time, again at each start of the daemon.
  */
 export const textsOnly: readonly string[] = ["index.symbols=false", "index.historyBytes=0"].flatMap((option) => [
   "--set",
@@ -439,7 +446,8 @@ export const textsOnly: readonly string[] = ["index.symbols=false", "index.histo
 
 /**
  * By default nothing is prepared ahead: that takes more processor time than most tests need for the rest. Nor are there
- * more threads than most tests need, each of which takes a quarter of a second to start.
+ * more threads than most tests need, each of which takes a quarter of a second to start; symbols take a thread that needs
+ * twice as long.
  */
 function spawnServe(
   data: string,

@@ -5,7 +5,7 @@ import { mainGo, readme, type ClientFixture, type ClientRequest } from "../../cl
 import { jetbrains, nvim, vscode } from "../../clients/editors.js";
 import { srcCli } from "../../clients/src-cli.js";
 import { web } from "../../clients/web.js";
-import { testDaemon } from "../../support/daemon.js";
+import { testDaemon, withSymbols } from "../../support/daemon.js";
 import { GitFixture } from "../../support/git-fixture.js";
 import { until } from "../../support/waiting.js";
 
@@ -41,7 +41,7 @@ t.test("clients", async (t) => {
     message: "Greet\n\nPeople like it.\n",
     files: { "src/main.go": mainGo },
   });
-  const daemon = await testDaemon(t);
+  const daemon = await testDaemon(t, withSymbols);
   const fixture: ClientFixture = { name: "example.org/demo", head, parent, feature, cloneUrl: source.path };
   await daemon.add(fixture.name, source.path);
   await until("symbols are known", async () => (await daemon.metric("trawl_index_shards_without_symbols")) === 0);

@@ -2,6 +2,7 @@
 import t from "tap";
 import { fixture } from "../../support/git-mirror.js";
 import { ask } from "../../support/graphql.js";
+import { withSymbols } from "../../support/daemon.js";
 import { sharedDaemon } from "../../support/shared-daemon.js";
 import { until } from "../../support/waiting.js";
 
@@ -24,7 +25,7 @@ t.test("symbols and navigation", async (t) => {
   });
   const far = fixture(t);
   far.commit({ branch: "main", files: { "away.h": "#define far_away() 3\n" } });
-  const daemon = await sharedDaemon(t);
+  const daemon = await sharedDaemon(t, {}, withSymbols);
   await daemon.add("near", near.path);
   await daemon.add("far", far.path);
   await until("symbols are known", async () => (await daemon.metric("trawl_index_shards_without_symbols")) === 0);

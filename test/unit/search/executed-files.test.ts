@@ -7,7 +7,7 @@ import { until } from "../../support/waiting.js";
 
 // A bundle does not tell which module a function is from.
 delete process.env["TRAWL_BUNDLE"];
-const { testDaemon } = await import("../../support/daemon.js");
+const { testDaemon, withSymbols } = await import("../../support/daemon.js");
 
 /** A new step of a search belongs in the file in which its neighbours are read. */
 const filesMax = 100;
@@ -24,7 +24,7 @@ t.test("a warm search runs through few files", async (t) => {
   t.teardown(() => fixture.remove());
   fixture.commit({ branch: "main", files: { "a.go": "package a\n\nfunc needle() {}\n", "b.txt": "a needle\n" } });
   const hook = new URL("../../support/executed-files.js", import.meta.url).href;
-  const daemon = await testDaemon(t, [], undefined, { NODE_OPTIONS: `--import=${hook}` });
+  const daemon = await testDaemon(t, withSymbols, undefined, { NODE_OPTIONS: `--import=${hook}` });
   await daemon.add("example.org/a", fixture.path);
   await until("its symbols are indexed", async () => (await daemon.metric("trawl_index_shards_without_symbols")) === 0);
   for (const [name, query, type] of [
