@@ -61,6 +61,18 @@ const entryUrl = new RegExp(
 const urlBesideBundle = `const urlBesideBundle = (path) =>
   require("node:url").pathToFileURL(require("node:path").join(__dirname, path)).href;`;
 
+/** The file of the bundle that has the GraphQL schema as parsed, instead of a module. */
+const schemaFile = "schema-document.json";
+
+const parsedSchema = {
+  name: "parsed-schema",
+  transform(_code, id) {
+    if (!id.endsWith("/graphql/execution/schema-document.js")) return undefined;
+    return `import { readFileSync } from "node:fs";
+export const schemaDocument = () => JSON.parse(readFileSync(new URL(urlBesideBundle("${schemaFile}")), "utf8"));`;
+  },
+};
+
 const ownUrls = {
   name: "own-urls",
   transform(code, id) {
@@ -73,9 +85,13 @@ const ownUrls = {
 
 /** Whether the bundle is that of the last build. */
 function isCurrent() {
-  const sources = ["dist/.built", "package-lock.json", "scripts/bundle.mjs", "scripts/compiled-code.cjs"].map((path) =>
-    join(checkout, path),
-  );
+  const sources = [
+    "dist/.built",
+    "package-lock.json",
+    "scripts/bundle.mjs",
+    "scripts/compiled-code.cjs",
+    "src/graphql/schema.graphql",
+  ].map((path) => join(checkout, path));
   return (
     existsSync(stamp) && sources.every((path) => existsSync(path) && statSync(stamp).mtimeMs > statSync(path).mtimeMs)
   );
@@ -89,7 +105,7 @@ async function bundle() {
     configFile: false,
     root: checkout,
     logLevel: "warn",
-    plugins: [ownUrls],
+    plugins: [parsedSchema, ownUrls],
     ssr: { noExternal: true },
     build: {
       ssr: true,
@@ -117,6 +133,8 @@ async function bundle() {
     },
   });
   copyFileSync(new URL("compiled-code.cjs", import.meta.url), join(output, "compiled-code.cjs"));
+  const { schemaDocument } = await import(new URL("../dist/src/graphql/execution/schema-document.js", import.meta.url));
+  writeFileSync(join(output, schemaFile), JSON.stringify(schemaDocument()));
   for (const { name, fileName, exports } of chunks.filter(({ isEntry }) => isEntry)) {
     const lines = [
       'import { createRequire } from "node:module";',
