@@ -11,12 +11,13 @@ import type { StreamMatch } from "../../src/model/stream-events.js";
 import { FaultLayer, layerMissing, realDirectory } from "../support/fault-layer.js";
 import { fixture } from "../support/git-mirror.js";
 import { JobClient } from "../support/search-job.js";
+import { shared, type Owner } from "../support/shared.js";
 import { until } from "../support/waiting.js";
 
 t.setTimeout(900_000);
 
 const repositoryCount = 5;
-const fileCount = 20;
+const fileCount = 10;
 
 /** The data directory of a stopped daemon with the repositories and the users; tests use copies. */
 const indexed = dataDirectory(t);
@@ -35,7 +36,7 @@ t.before(async () => {
   await daemon.stop();
 });
 
-async function site(t: Test, more: readonly string[] = [], data = dataDirectory(t), layer?: FaultLayer) {
+async function site(t: Owner, more: readonly string[] = [], data = dataDirectory(t), layer?: FaultLayer) {
   cpSync(indexed, data, { recursive: true });
   // No job here asks for symbols or histories.
   const args = [...textsOnly, ...more];
@@ -47,6 +48,9 @@ async function site(t: Test, more: readonly string[] = [], data = dataDirectory(
   };
   return { daemon: () => daemon, restart, ann, bob, data };
 }
+
+/** The daemon of the tests that neither stop it nor need other options; each has a user of its own. */
+const plainSite = shared((owner) => site(owner));
 
 /** The matches of JSON lines: repository, path and offset, sorted. */
 function matchesIn(text: string): string[] {
@@ -148,7 +152,7 @@ t.test("a job has all results exactly once, also if the daemon is killed while i
 });
 
 t.test("a job with too many results fails, and is continued by a retry of what failed", async (t) => {
-  const { ann } = await site(t, ["--set", "jobs.bytes=100000", "--set", "jobs.exportBytes=2000"]);
+  const { ann } = await site(t, ["--set", "jobs.bytes=50000", "--set", "jobs.exportBytes=2000"]);
   const id = await ann.create("needle");
   const job = await ann.ended(id);
   t.equal(job.state, "FAILED");
@@ -320,14 +324,14 @@ function mapValues<V>(record: Readonly<Record<string, V>>, change: (value: V) =>
 }
 
 t.test("all jobs share a limit in bytes; results are not part of a backup", async (t) => {
-  // The results of one job have a little more than 0.6 MB.
-  const { daemon, ann, data } = await site(t, ["--set", "jobs.totalBytes=950000"]);
+  // The results of one job have a little more than 0.3 MB.
+  const { daemon, ann, data } = await site(t, ["--set", "jobs.totalBytes=475000"]);
   const [first, second] = [await ann.create("needle"), await ann.create("needle count:all")];
   t.match(await ann.ended(second), { state: "COMPLETED", message: null });
   t.equal(await ann.job(first), undefined, "the oldest one was removed");
   t.match(await ann.ended(await ann.create("/[a-z]/ count:all")), {
     state: "FAILED",
-    message: /all search jobs together would have more than 950000 bytes \(jobs.totalBytes\)/,
+    message: /all search jobs together would have more than 475000 bytes \(jobs.totalBytes\)/,
   });
   t.equal(await ann.job(second), undefined);
   const kept = await ann.create("needle r:repo1$");
@@ -354,7 +358,7 @@ interface Called {
 }
 
 t.test("searchjobs.v1.Service creates, shows, cancels and deletes the same jobs", async (t) => {
-  const { daemon, ann, bob } = await site(t);
+  const { daemon, ann, bob } = await plainSite();
   const send = async (method: string, body: string, headers: Readonly<Record<string, string>>): Promise<Called> => {
     const url = `${daemon().url}/api/searchjobs.v1.Service/${method}`;
     const response = await fetch(url, { method: "POST", headers, body });
@@ -464,36 +468,39 @@ t.test("searchjobs.v1.Service creates, shows, cancels and deletes the same jobs"
 });
 
 t.test("the command line creates, reads and removes jobs", async (t) => {
-  const { daemon } = await site(t);
-  const token = await daemon().addToken("ann");
+  const { daemon } = await plainSite();
+  await daemon().addUser("cleo");
+  const token = await daemon().addToken("cleo");
   const job = (...args: string[]) => runCommand("job", ...args, "--endpoint", daemon().url, "--token", token);
   const created = await job("create", "needle", "r:repo[12]$", "--wait");
-  t.match(created, { exitCode: 0, out: "1\n", err: /job 1: completed, 2 of 2 repositories\n$/ });
-  t.match((await job("list")).out, /^1 {2}COMPLETED {2}2 of 2 repositories .* ann {2}needle r:repo\[12\]\$\n$/);
+  t.match(created, { exitCode: 0, out: /^\d+\n$/, err: /job \d+: completed, 2 of 2 repositories\n$/ });
+  const first = created.out.trim();
+  t.match((await job("list")).out, /^\d+ {2}COMPLETED {2}2 of 2 repositories .* cleo {2}needle r:repo\[12\]\$\n$/);
   const [listed] = (await job("list", "--json")).out.trim().split("\n");
-  t.match(JSON.parse(listed ?? ""), { number: 1, state: "COMPLETED", query: "needle r:repo[12]$" });
-  const { id } = JSON.parse((await job("get", "1")).out) as { id: string };
+  t.match(JSON.parse(listed ?? ""), { number: Number(first), state: "COMPLETED", query: "needle r:repo[12]$" });
+  const { id } = JSON.parse((await job("get", first)).out) as { id: string };
   const results = await job("results", id);
   t.equal(matchesIn(results.out).length, 2 * fileCount * 40);
-  const table = await job("results", "1", "--format", "csv");
+  const table = await job("results", first, "--format", "csv");
   t.equal(
     parseCsv(table.out).reduce((sum, row) => sum + Number(row["match_count"]), 0),
     2 * fileCount * 40,
   );
   const parquet = join(dataDirectory(t), "results.parquet");
-  const given = ["results", "1", "--format", "parquet", "--endpoint", daemon().url, "--token", token];
+  const given = ["results", first, "--format", "parquet", "--endpoint", daemon().url, "--token", token];
   execFileSync("bin/trawl", ["job", ...given], { stdio: ["ignore", openSync(parquet, "w"), "pipe"] });
   const records = await parquetReadObjects({ file: new Uint8Array(readFileSync(parquet)).buffer });
   t.equal(records.length, parseCsv(table.out).length);
-  t.match(await job("results", "1", "--format", "xml"), { exitCode: 2, err: /Allowed are jsonl, csv, parquet/ });
-  t.match((await job("logs", "1")).out, /^Repository,Revision,.*\nrepo\d,/);
-  t.match(await job("restart", "1"), { exitCode: 0, out: "2\n" });
-  t.match(await job("wait", "2"), { exitCode: 0 });
-  t.match(await job("retry", "2"), { exitCode: 0 });
-  t.match(await job("cancel", "2"), { exitCode: 0 });
-  t.match(await job("delete", "1"), { exitCode: 0, err: "job 1 is deleted\n" });
-  t.match(await job("get", "1"), { exitCode: 2, err: /there is no such search job/ });
-  t.match(await job("results", "1"), { exitCode: 2, err: /404: there is no such search job/ });
+  t.match(await job("results", first, "--format", "xml"), { exitCode: 2, err: /Allowed are jsonl, csv, parquet/ });
+  t.match((await job("logs", first)).out, /^Repository,Revision,.*\nrepo\d,/);
+  const restarted = await job("restart", first);
+  t.match(restarted, { exitCode: 0, out: /^\d+\n$/ });
+  const second = restarted.out.trim();
+  t.not(second, first);
+  for (const command of ["wait", "retry", "cancel"]) t.match(await job(command, second), { exitCode: 0 }, command);
+  t.match(await job("delete", first), { exitCode: 0, err: `job ${first} is deleted\n` });
+  t.match(await job("get", first), { exitCode: 2, err: /there is no such search job/ });
+  t.match(await job("results", first), { exitCode: 2, err: /404: there is no such search job/ });
   t.match(await job("get", "x"), { exitCode: 2, err: /"x" is not the number of a search job/ });
   t.match(await job("create", "r:["), { exitCode: 2 });
 });
