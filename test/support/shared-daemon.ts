@@ -1,5 +1,5 @@
 /** The daemon that test files share which run in one process, and how it is made to look as if it had just started. */
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { TrawlError } from "../../src/base/errors.js";
@@ -21,6 +21,9 @@ interface Site {
   daemon: DaemonProcess;
 }
 
+/** The text of the configuration file of a daemon that no test has configured. */
+const unconfigured = "{}";
+
 /** By the options of the command line. */
 const sites = new Map<string, () => Promise<Site>>();
 
@@ -29,7 +32,7 @@ const siteWith = (options: readonly string[]) =>
     const folder = mkdtempSync(join(tmpdir(), "trawl-"));
     owner.teardown(() => removeFolder(folder));
     const config = join(folder, "trawl.jsonc");
-    writeFileSync(config, "{}");
+    writeFileSync(config, unconfigured);
     const data = dataDirectory(owner);
     const start = () => testDaemon(owner, ["--config", config, ...options], data);
     return { config, start, daemon: await start() };
@@ -50,8 +53,9 @@ export async function sharedDaemon(
   sites.set(key, site);
   const { daemon } = await site();
   t.teardown(async () => {
-    const last = (await site()).daemon;
-    await configure(last, {});
+    const { daemon: last, config } = await site();
+    // A reload starts a thread.
+    if (readFileSync(config, "utf8") !== unconfigured) await configure(last, {});
     await clearDaemon(last, { name: "admin" });
   });
   if (Object.keys(configuration).length > 0) await configure(daemon, configuration);
