@@ -103,8 +103,11 @@ async function attackAll(attacks: readonly Attack[]): Promise<void> {
   }
 }
 
-/** The modules of the daemon are evaluated in one turn, of 60 to 120 ms, before anybody can connect. */
-const startTurnMsMax = 250;
+/**
+ * The modules of the daemon are evaluated in one turn, of 60 to 120 ms, before anybody can connect. Beside a full load of the
+ * processors it takes up to 270 ms of processor time.
+ */
+const startTurnMsMax = isFull ? 250 : 500;
 
 t.test("a start", async (t) => {
   t.ok(
