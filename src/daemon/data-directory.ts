@@ -23,15 +23,38 @@ export function prepareData(dataFolder: string): void {
   try {
     const isNew = !existsSync(versionFile) || isUnwritten(readFileSync(versionFile));
     if (!isNew) requireReadable(dataFolder);
-    for (const folder of ["", "catalog", "shards", "mirrors"])
-      mkdirSync(join(dataFolder, folder), { recursive: true, mode: 0o700 });
+    for (const folder of ["", "catalog", "shards", "mirrors"]) makeFolder(join(dataFolder, folder));
     if (isNew) writeVersion(dataFolder, `${dataVersion}\n`);
   } catch (error) {
     if (error instanceof TrawlError) throw error;
-    throw new TrawlError("storage", `cannot use ${dataFolder} as data directory: ${errorMessage(error)}`, {
-      cause: error,
-    });
+    throw new TrawlError("storage", `cannot use ${dataFolder} as data directory: ${reason(error)}`, { cause: error });
   }
+}
+
+/**
+ * Creates a folder, and its parents. The recursive mkdir of Node says that a folder of a read-only file system does not exist, and
+ * does not return in /proc.
+ */
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    if (systemCode(error) === "EEXIST") return;
+    if (systemCode(error) !== "ENOENT" || dirname(folder) === folder) throw error;
+    makeFolder(dirname(folder));
+    mkdirSync(folder, { mode: 0o700 });
+  }
+}
+
+function systemCode(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException).code;
+}
+
+function reason(error: unknown): string {
+  if (systemCode(error) === "EROFS")
+    return "its file system is read-only; mount a volume there, or name another with --data";
+  if (systemCode(error) !== "EACCES") return errorMessage(error);
+  return `user ${process.getuid?.()} may not write there; change its owner, or name another with --data (${errorMessage(error)})`;
 }
 
 /** Whether a crash left the file without its data: empty, or zeros. */

@@ -1,11 +1,12 @@
 /**
  * A new data directory after a power loss: the version file is there with all of its bytes once the directory has been
- * made.
+ * made. And one that cannot be made.
  */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
+import { prepareData } from "../../src/daemon/data-directory.js";
 import { dataVersion } from "../../src/daemon/parts/data-version.js";
 import { FaultLayer, layerMissing, realDirectory } from "../support/fault-layer.js";
 import { losePower, type NameModel } from "../support/power-loss.js";
@@ -31,3 +32,22 @@ for (const model of ["ordered", "loose"] satisfies NameModel[]) {
     );
   });
 }
+
+t.test("a folder that cannot be made is refused with a reason", async (t) => {
+  t.throws(() => prepareData("/proc/missing/data"), {
+    code: "storage",
+    message: /^cannot use .*missing.* as data directory: /,
+  });
+  const folder = t.testdir();
+  chmodSync(folder, 0o555);
+  const isRoot = process.geteuid?.() === 0;
+  if (isRoot) process.seteuid?.(65534);
+  try {
+    t.throws(() => prepareData(join(folder, "parent/data")), {
+      message: /user \d+ may not write there; change its owner/,
+    });
+  } finally {
+    if (isRoot) process.seteuid?.(0);
+    chmodSync(folder, 0o755);
+  }
+});
