@@ -1,7 +1,7 @@
 # `make help` lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build bundle watch test test-fast check format fuzz history-oracle faults soak asan-test mutate-native config layers graphql openapi languages bench bench-quick deb deb-test systemd-test test-debian12 test-debian13 clean node install nodegit package-tools kernel typescript web web-tests client
+.PHONY: help run build bundle watch test test-fast check format fuzz history-oracle faults soak asan-test mutate-native config layers graphql openapi languages bench bench-quick deb deb-test systemd-test image image-test arm64-test release test-debian12 test-debian13 clean node install nodegit package-tools kernel typescript web web-tests client
 MAKEFLAGS += --no-print-directory
 
 # Native packages are compiled from source (scripts/compile-native.mjs). By default node-gyp uses one core. With ccache a second build
@@ -54,6 +54,10 @@ help:
 	@echo "make deb              a Debian package and a tarball in build/, with only the files needed at run time; VERSION=X"
 	@echo "make deb-test         install, use, upgrade, roll back and remove it in a clean Debian root; SUITE=trixie, ROOT=DIR"
 	@echo "make systemd-test     run its unit under a real systemd in a clean Debian root; SUITE=trixie, ROOT=DIR"
+	@echo "make image            the container image in build/, built on Debian 13 with Node 24; CCACHE=DIR"
+	@echo "make image-test       start it with a read-only root: without a volume, and with one to a search"
+	@echo "make arm64-test       compile the kernel for arm64, and run its tests under emulation; ROOT=DIR"
+	@echo "make release          what a release consists of, in build/: package, tarball, image, bill of materials, client, checksums"
 	@echo "make test-debian13    from nothing to a search, the whole suite, deb-test and systemd-test in a clean Debian 13 root with Node 24; ROOT=DIR"
 	@echo "make test-debian12    the same in a Debian 12 root with Node 20"
 	@echo "make clean            delete build output; node_modules and data are kept"
@@ -208,6 +212,20 @@ deb-test: deb
 
 systemd-test: deb
 	@scripts/systemd-test.sh $(deb_file) $(or $(SUITE),bookworm) $(ROOT)
+
+version = $(or $(VERSION),$(shell node -p 'require("./package.json").version'))
+
+image: node
+	@scripts/image.sh build $(version)
+
+image-test:
+	@scripts/image-test.sh $(version)
+
+arm64-test: build
+	@scripts/arm64-test.sh $(ROOT)
+
+release:
+	@scripts/release.sh
 
 # Pinned, so that a run can be repeated.
 node24 = 24.22.3

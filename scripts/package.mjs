@@ -16,6 +16,7 @@ import {
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { releases } from "../bin/node-version.mjs";
+import { billOfMaterials } from "./sbom.mjs";
 
 const checkout = fileURLToPath(new URL("..", import.meta.url));
 const manifest = JSON.parse(readFileSync(join(checkout, "package.json"), "utf8"));
@@ -90,6 +91,38 @@ function isRuntimeFile(path, packageFolder) {
   if (/^uws_/.test(basename(inside)))
     return inside.includes(`_${process.platform}_${process.arch}_${process.versions.modules}.node`);
   return !/\.musl\.node$/.test(inside);
+}
+
+/** The folders of the packages that are bundled into the web pages. */
+function webPackages() {
+  const code = files(join(checkout, "src/web"))
+    .filter((path) => /\.tsx?$/.test(path))
+    .map((path) => readFileSync(path, "utf8"))
+    .join("\n");
+  const { packages } = JSON.parse(readFileSync(join(checkout, "package-lock.json"), "utf8"));
+  const found = new Set();
+  const visit = (name, from) => {
+    const inside = `${from}/node_modules/${name}`;
+    const place = from !== "" && packages[inside] ? inside : `node_modules/${name}`;
+    if (packages[place] === undefined || found.has(place)) return;
+    found.add(place);
+    for (const next of Object.keys(packages[place].dependencies ?? {})) visit(next, place);
+  };
+  for (const name of Object.keys(manifest.devDependencies))
+    if (code.includes(`from "${name}"`) || code.includes(`from "${name}/`)) visit(name, "");
+  return [...found];
+}
+
+/** Writes what the package holds, into it and beside it. */
+function writeBill() {
+  const places = [...runtimePackages().map((folder) => relative(checkout, folder)), ...webPackages()];
+  const binaries = files(home).filter((path) => path.endsWith(".node"));
+  const bill = billOfMaterials({ checkout, version, places, home, binaries: binaries.sort() });
+  const text = `${JSON.stringify(bill, null, 2)}\n`;
+  write("usr/share/doc/trawl/sbom.cdx.json", text);
+  const path = join(resolve(output), `trawl-${version}-linux-${process.arch}-node${major}.cdx.json`);
+  writeFileSync(path, text);
+  return path;
 }
 
 function stageProgram() {
@@ -230,6 +263,6 @@ rmSync(root, { recursive: true, force: true });
 mkdirSync(home, { recursive: true });
 stageProgram();
 stageSystem();
-for (const path of [buildDeb(), buildTarball()])
+for (const path of [writeBill(), buildDeb(), buildTarball()])
   process.stdout.write(`${path} ${(statSync(path).size / 1e6).toFixed(1)} MB\n`);
 rmSync(root, { recursive: true });

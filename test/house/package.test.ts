@@ -274,7 +274,93 @@ t.test("fish", { skip: isInstalled("fish") ? false : "fish is not installed" }, 
 });
 
 t.test("the scripts of the package are valid", async (t) => {
-  for (const name of ["preinst", "postinst", "prerm", "postrm", "trawl"])
+  for (const name of ["preinst", "postinst", "prerm", "postrm", "trawl", "container-entry"])
     t.equal(spawnSync("sh", ["-n", join(checkout, "scripts/package", name)]).status, 0, name);
-  t.equal(spawnSync("bash", ["-n", join(checkout, "scripts/deb-test.sh")]).status, 0);
+  for (const name of ["deb-test", "image", "image-test", "arm64-test", "release", "package/image-root"])
+    t.equal(spawnSync("bash", ["-n", join(checkout, `scripts/${name}.sh`)]).status, 0, name);
+});
+
+t.test("a container without a volume is refused in one line", async (t) => {
+  const { status, stderr } = spawnSync("sh", [join(checkout, "scripts/package/container-entry"), "serve"], {
+    encoding: "utf8",
+    env: { TRAWL_DATA: "/not/mounted" },
+  });
+  t.equal(status, 2);
+  t.match(stderr, /^trawl: nothing is mounted at \/not\/mounted,[^\n]* --volume [^\n]*\n$/);
+});
+
+t.test("the health check fails where nothing answers", async (t) => {
+  const script = join(checkout, "scripts/package/container-health.mjs");
+  const { status, stderr } = spawnSync(process.execPath, [script, "http://127.0.0.1:1/healthz"], { encoding: "utf8" });
+  t.equal(status, 1);
+  t.match(stderr, /^the daemon does not answer: /);
+});
+
+interface Locked {
+  readonly version: string;
+  readonly integrity: string;
+  readonly dev?: boolean;
+  readonly os?: readonly string[];
+  readonly cpu?: readonly string[];
+  readonly libc?: readonly string[];
+}
+
+const readJson = (path: string): unknown => JSON.parse(readFileSync(join(checkout, path), "utf8"));
+const locked = (readJson("package-lock.json") as { packages: Record<string, Locked> }).packages;
+
+t.test("all versions are that of the changelog", async (t) => {
+  const [, version] = /^## (\S+)/m.exec(readFileSync(join(checkout, "CHANGELOG.md"), "utf8")) ?? [];
+  for (const path of ["package.json", "package-lock.json", "clients/trawl-client/package.json"])
+    t.equal((readJson(path) as { version: string }).version, version, path);
+});
+
+t.test("the page of binaries has the hashes of the lockfile", async (t) => {
+  const page = readFileSync(join(checkout, "docs/third-party-binaries.md"), "utf8");
+  const found = new Map<string, string>();
+  for (const [, name = "", version = "", integrity = ""] of page.matchAll(
+    /^\| `([^`]+)` \| (\S+) \|[^|]*\| `(sha512-\S+)` \|$/gm,
+  ))
+    found.set(name, `${version} ${integrity}`);
+  const wanted = new Map<string, string>();
+  for (const [place, { version, integrity, dev, os = ["linux"], cpu = [], libc }] of Object.entries(locked)) {
+    const name = place.slice(place.lastIndexOf("node_modules/") + "node_modules/".length);
+    const isBinary =
+      cpu.some((one) => one === "x64" || one === "arm64") && os.includes("linux") && !libc?.includes("musl");
+    if (["re2", "lmdb", "nodegit", "uWebSockets.js"].includes(name) || (isBinary && dev !== true))
+      wanted.set(name, `${version} ${integrity}`);
+  }
+  t.strictSame(new Map([...found].sort()), new Map([...wanted].sort()));
+});
+
+t.test("the bill of materials has the packages and binaries that it is given, and no folder or time", async (t) => {
+  const { billOfMaterials } = (await import(join(checkout, "scripts/sbom.mjs"))) as {
+    billOfMaterials(of: object): {
+      components: { "bom-ref": string; hashes: object[]; properties?: object[] }[];
+      dependencies: { ref: string; dependsOn: string[] }[];
+      metadata: { component: object; timestamp?: string };
+    };
+  };
+  const home = t.testdir();
+  const binary = join(home, "node_modules/lmdb/build/Release/lmdb.node");
+  mkdirSync(join(binary, ".."), { recursive: true });
+  writeFileSync(binary, "abc");
+  const bill = billOfMaterials({
+    checkout,
+    version: "9.9.9",
+    places: ["node_modules/lmdb", "node_modules/preact"],
+    home,
+    binaries: [binary],
+  });
+  const lmdb = `lmdb@${locked["node_modules/lmdb"]?.version}`;
+  const file = "file:node_modules/lmdb/build/Release/lmdb.node";
+  t.strictSame(
+    bill.components.map((one) => one["bom-ref"]),
+    [lmdb, `preact@${locked["node_modules/preact"]?.version}`, file],
+  );
+  t.match(bill.components[2], {
+    hashes: [{ alg: "SHA-256", content: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" }],
+    properties: [{ value: `compiled from the sources in ${lmdb}` }],
+  });
+  t.match(bill.metadata, { component: { name: "trawl", version: "9.9.9" }, timestamp: undefined });
+  t.notOk(JSON.stringify(bill).includes(checkout));
 });
