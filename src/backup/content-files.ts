@@ -4,6 +4,7 @@ import { chmod, mkdir, open, readdir, rename, rm, stat, type FileHandle } from "
 import { join } from "node:path";
 import { uninitializedBytes } from "../base/bytes.js";
 import { TrawlError } from "../base/errors.js";
+import { folderProblem, makeFolder } from "../base/make-folder.js";
 import type { StopSignal } from "../base/stop-signal.js";
 import type { BackupFile } from "./manifest.js";
 import { syncToDisk } from "../base/sync-to-disk.js";
@@ -121,7 +122,11 @@ export async function prepareTarget(folder: string, manifestName: string, filesF
       `${folder} contains something other than a backup: use an empty folder, or the folder of an earlier backup`,
     );
   }
-  await mkdir(join(folder, filesFolder), { recursive: true, mode: 0o700 });
+  try {
+    makeFolder(join(folder, filesFolder));
+  } catch (error) {
+    throw new TrawlError("storage", `cannot write a backup to ${folder}: ${folderProblem(error)}`, { cause: error });
+  }
   // It contains everything that the data directory does, including secrets.
   await chmod(folder, 0o700);
 }

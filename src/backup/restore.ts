@@ -4,6 +4,7 @@ import { mkdir, open, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { uninitializedBytes } from "../base/bytes.js";
 import { errorMessage, TrawlError } from "../base/errors.js";
+import { folderProblem, makeFolder } from "../base/make-folder.js";
 import { ShardStore } from "../store/shard-store.js";
 import { ContentFiles, writeAll } from "./content-files.js";
 import { filesFolder, manifestName, parseList, parseManifest, type BackupFile, type Manifest } from "./manifest.js";
@@ -44,8 +45,11 @@ export async function restore(
       `${dataFolder} is not empty: use an empty folder, or one that does not exist yet. Nothing was changed.`,
     );
   }
-  for (const folder of ["", "catalog", "shards", "mirrors"])
-    await mkdir(join(dataFolder, folder), { recursive: true, mode: 0o700 });
+  try {
+    for (const folder of ["", "catalog", "shards", "mirrors"]) makeFolder(join(dataFolder, folder));
+  } catch (error) {
+    throw new TrawlError("storage", `cannot restore to ${dataFolder}: ${folderProblem(error)}`, { cause: error });
+  }
   await begin();
   const work = new Restoring(new ContentFiles(join(backup, filesFolder)), dataFolder);
   try {

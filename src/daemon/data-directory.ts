@@ -12,6 +12,7 @@ import {
 import { dirname, join } from "node:path";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
+import { folderProblem, makeFolder } from "../base/make-folder.js";
 import { syncToDisk } from "../base/sync-to-disk.js";
 import type { CatalogSnapshots } from "../store/catalog-snapshots.js";
 import { inspectStore, inspectStores, type StoreState } from "../store/inspect-store.js";
@@ -27,34 +28,10 @@ export function prepareData(dataFolder: string): void {
     if (isNew) writeVersion(dataFolder, `${dataVersion}\n`);
   } catch (error) {
     if (error instanceof TrawlError) throw error;
-    throw new TrawlError("storage", `cannot use ${dataFolder} as data directory: ${reason(error)}`, { cause: error });
+    throw new TrawlError("storage", `cannot use ${dataFolder} as data directory: ${folderProblem(error)}`, {
+      cause: error,
+    });
   }
-}
-
-/**
- * Creates a folder, and its parents. The recursive mkdir of Node says that a folder of a read-only file system does not exist, and
- * does not return in /proc.
- */
-function makeFolder(folder: string): void {
-  try {
-    mkdirSync(folder, { mode: 0o700 });
-  } catch (error) {
-    if (systemCode(error) === "EEXIST") return;
-    if (systemCode(error) !== "ENOENT" || dirname(folder) === folder) throw error;
-    makeFolder(dirname(folder));
-    mkdirSync(folder, { mode: 0o700 });
-  }
-}
-
-function systemCode(error: unknown): string | undefined {
-  return (error as NodeJS.ErrnoException).code;
-}
-
-function reason(error: unknown): string {
-  if (systemCode(error) === "EROFS")
-    return "its file system is read-only; mount a volume there, or name another with --data";
-  if (systemCode(error) !== "EACCES") return errorMessage(error);
-  return `user ${process.getuid?.()} may not write there; change its owner, or name another with --data (${errorMessage(error)})`;
 }
 
 /** Whether a crash left the file without its data: empty, or zeros. */

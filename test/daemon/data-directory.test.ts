@@ -6,6 +6,10 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
+import { prepareTarget } from "../../src/backup/content-files.js";
+import type { Manifest } from "../../src/backup/manifest.js";
+import { restore } from "../../src/backup/restore.js";
+import { writeClientConfig } from "../../src/cli/connection/client-config.js";
 import { prepareData } from "../../src/daemon/data-directory.js";
 import { dataVersion } from "../../src/daemon/parts/data-version.js";
 import { FaultLayer, layerMissing, realDirectory } from "../support/fault-layer.js";
@@ -33,21 +37,32 @@ for (const model of ["ordered", "loose"] satisfies NameModel[]) {
   });
 }
 
-t.test("a folder that cannot be made is refused with a reason", async (t) => {
-  t.throws(() => prepareData("/proc/missing/data"), {
-    code: "storage",
-    message: /^cannot use .*missing.* as data directory: /,
+const makers: readonly (readonly [what: string, make: (folder: string) => unknown])[] = [
+  ["a data directory", prepareData],
+  ["the target of a backup", (folder) => prepareTarget(folder, "manifest", "files")],
+  [
+    "the data directory of a restore",
+    (folder) => restore("/nonexistent", folder, { takenAt: "", entries: [] } as unknown as Manifest, noStep, noStep),
+  ],
+  ["the folder of the client's tokens", (folder) => writeClientConfig(join(folder, "client.json"), noTokens)],
+];
+const noStep = async (): Promise<void> => undefined;
+const noTokens = { endpoint: "", tokens: {}, refreshTokens: {} };
+
+for (const [what, make] of makers)
+  t.test(`${what} that cannot be made is refused with a reason`, async (t) => {
+    const tried = async (folder: string): Promise<unknown> => make(folder);
+    await t.rejects(tried("/proc/missing/data"), { code: "storage", message: /missing/ });
+    const folder = t.testdir();
+    chmodSync(folder, 0o555);
+    const isRoot = process.geteuid?.() === 0;
+    if (isRoot) process.seteuid?.(65534);
+    try {
+      await t.rejects(tried(join(folder, "parent/data")), {
+        message: /user \d+ may not write there; change its owner/,
+      });
+    } finally {
+      if (isRoot) process.seteuid?.(0);
+      chmodSync(folder, 0o755);
+    }
   });
-  const folder = t.testdir();
-  chmodSync(folder, 0o555);
-  const isRoot = process.geteuid?.() === 0;
-  if (isRoot) process.seteuid?.(65534);
-  try {
-    t.throws(() => prepareData(join(folder, "parent/data")), {
-      message: /user \d+ may not write there; change its owner/,
-    });
-  } finally {
-    if (isRoot) process.seteuid?.(0);
-    chmodSync(folder, 0o755);
-  }
-});

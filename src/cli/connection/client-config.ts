@@ -1,8 +1,9 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { TrawlError, errorMessage } from "../../base/errors.js";
 import { isObject } from "../../base/is-object.js";
+import { folderProblem, makeFolder } from "../../base/make-folder.js";
 
 /** What `trawl login` has stored. */
 export interface ClientConfig {
@@ -75,12 +76,12 @@ export function ofEndpoint(table: Readonly<Record<string, string>>, endpoint: st
 export function writeClientConfig(path: string, config: ClientConfig): void {
   const temporary = `${path}.${process.pid}`;
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(path));
     writeFileSync(temporary, `${JSON.stringify(config, null, 2)}\n`, { mode: 0o600, flag: "wx" });
     renameSync(temporary, path);
   } catch (error) {
     rmSync(temporary, { force: true });
-    throw new TrawlError("storage", `${path} cannot be written: ${errorMessage(error)}`, { cause: error });
+    throw new TrawlError("storage", `${path} cannot be written: ${folderProblem(error)}`, { cause: error });
   }
 }
 
