@@ -63,7 +63,7 @@ inside node /usr/lib/trawl/container-health.mjs "$url/healthz" || fail "the heal
 if inside node -e 'require("fs").writeFileSync("/usr/lib/trawl/x", "")' 2>/dev/null; then fail "its root can be written"; fi
 for tool in git ssh ctags; do inside sh -c "$tool -V >/dev/null 2>&1 || $tool --version >/dev/null" || fail "$tool does not run"; done
 
-say "it ends in time, and finds the same when it is started again"
+say "it ends in time, and its data is intact"
 podman stop --time 20 "$name" >/dev/null
 [ "$(podman inspect --format '{{.State.ExitCode}}' "$name")" = 0 ] || fail "exit code $(podman inspect --format '{{.State.ExitCode}}' "$name") after SIGTERM"
 podman rm "$name" >/dev/null
