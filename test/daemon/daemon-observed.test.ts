@@ -84,7 +84,7 @@ t.test("a daemon that is looked at", async (t) => {
     ]) {
       const { exitCode, out, err } = await runCommand("top", "--once", ...from);
       t.same([exitCode, err], [0, ""]);
-      t.match(out, /^trawl 0\.1\.0, Node .*; averages since the start$/m);
+      t.match(out, /^trawl \d+\.\d+\.\d+, Node .*; averages since the start$/m);
       t.match(out, /^Repositories 1 searchable {2}0 pending {2}0 failing {2}last sync /m);
       for (const line of out.split("\n")) t.ok(line.length <= 80, line);
     }
