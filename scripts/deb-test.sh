@@ -21,8 +21,8 @@ if [ -z "$root" ]; then root=$work/root; fi
 make_root
 mountpoint -q "$root/proc" || mount -t proc proc "$root/proc"
 # What an earlier test has left in a root that is kept.
-inside apt-get purge -y -qq trawl nodejs >/dev/null 2>&1 || true
-rm -rf "$root/var/lib/trawl" "$root/srv/source"
+for name in trawl nodejs; do inside apt-get purge -y -qq $name >/dev/null 2>&1 || true; done
+rm -rf "$root/etc/trawl" "$root/var/lib/trawl" "$root/srv/source"
 
 version=$(dpkg-deb -f "$package" Version)
 mkdir -p "$root/root/packages"
