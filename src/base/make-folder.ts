@@ -8,12 +8,20 @@ import { errorMessage } from "./errors.js";
  */
 export function makeFolder(folder: string): void {
   try {
-    mkdirSync(folder, { mode: 0o700 });
+    makeIn(folder);
   } catch (error) {
-    if (systemCode(error) === "EEXIST") return;
     if (systemCode(error) !== "ENOENT" || dirname(folder) === folder) throw error;
     makeFolder(dirname(folder));
+    makeIn(folder);
+  }
+}
+
+/** Creates a folder in one that exists. Another process may have created it meanwhile. */
+function makeIn(folder: string): void {
+  try {
     mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    if (systemCode(error) !== "EEXIST") throw error;
   }
 }
 

@@ -75,20 +75,17 @@ export function ofEndpoint(table: Readonly<Record<string, string>>, endpoint: st
 /** Replaces the file. Only its owner may read it. */
 export function writeClientConfig(path: string, config: ClientConfig): void {
   const temporary = `${path}.${process.pid}`;
-  const fail = (error: unknown): never => {
-    throw new TrawlError("storage", `${path} cannot be written: ${folderProblem(error)}`, { cause: error });
-  };
   try {
     makeFolder(dirname(path));
+    try {
+      writeFileSync(temporary, `${JSON.stringify(config, null, 2)}\n`, { mode: 0o600, flag: "wx" });
+      renameSync(temporary, path);
+    } catch (error) {
+      rmSync(temporary, { force: true });
+      throw error;
+    }
   } catch (error) {
-    fail(error);
-  }
-  try {
-    writeFileSync(temporary, `${JSON.stringify(config, null, 2)}\n`, { mode: 0o600, flag: "wx" });
-    renameSync(temporary, path);
-  } catch (error) {
-    rmSync(temporary, { force: true });
-    fail(error);
+    throw new TrawlError("storage", `${path} cannot be written: ${folderProblem(error)}`, { cause: error });
   }
 }
 
