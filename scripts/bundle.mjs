@@ -1,7 +1,7 @@
 // Bundles the compiled command line, daemon and worker threads into a few files of dist/bundle, from which bin/trawl starts
 // them: most of the processor time of a start would be spent on loading their hundreds of modules one by one, again in each
 // thread. The bundle is of CommonJS modules, whose compiled code V8 can keep in files (compiled-code.cjs): a daemon
-// is started twice to write them. Where a module refers to a file by its own URL, the URL stays that of the module, relative
+// is started three times to write them. Where a module refers to a file by its own URL, the URL stays that of the module, relative
 // to the bundle: the checkout or package may be moved.
 //
 //   node scripts/bundle.mjs
@@ -78,10 +78,19 @@ const ownUrls = {
   transform(code, id) {
     if (!code.includes("import.meta.url")) return undefined;
     return code
-      .replace(entryUrl, (_, name) => `new URL(urlBesideBundle("${name}.mjs"))`)
+      .replace(entryUrl, (_, name) => `new URL(urlBesideBundle("${name}.start.cjs"))`)
       .replaceAll("import.meta.url", `urlBesideBundle(${JSON.stringify(relative(output, id))})`);
   },
 };
+
+/**
+ * Code in ASCII only. V8 keeps a text of one byte a character in half of the memory, and Node reads it several times as fast: one
+ * other character would make that of a whole file of megabytes twice as large. Bundled code has such characters only where
+ * an escape means the same, which is not in `String.raw`.
+ */
+function escaped(code) {
+  return code.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
 
 /** Whether the bundle is that of the last build. */
 function isCurrent() {
@@ -132,10 +141,21 @@ async function bundle() {
       },
     },
   });
+  for (const { fileName, code } of chunks) writeFileSync(join(output, fileName), escaped(code));
   copyFileSync(new URL("compiled-code.cjs", import.meta.url), join(output, "compiled-code.cjs"));
   const { schemaDocument } = await import(new URL("../dist/src/graphql/execution/schema-document.js", import.meta.url));
   writeFileSync(join(output, schemaFile), JSON.stringify(schemaDocument()));
   for (const { name, fileName, exports } of chunks.filter(({ isEntry }) => isEntry)) {
+    // Threads and processes get by without the loader of ES modules, which takes a tenth of their start.
+    if (name in entries) {
+      const lines = [
+        'Object.defineProperty(exports, "__esModule", { value: true });',
+        'require("./compiled-code.cjs");',
+        `Object.assign(exports, require("./${fileName}"));`,
+      ];
+      writeFileSync(join(output, `${name}.start.cjs`), `${lines.join("\n")}\n`);
+      continue;
+    }
     const lines = [
       'import { createRequire } from "node:module";',
       "const require = createRequire(import.meta.url);",
@@ -155,9 +175,17 @@ const writesMs = 500;
 /** A thread writes after half a second; on a busy machine it starts late. */
 const threadsMsMax = 120_000;
 
+/** A thread that has not written for so long has ended. */
+const endedMs = 20 * writesMs;
+
+/** In each, threads add what the others of their kind have compiled in those before. */
+const passes = 3;
+
+const code = join(output, "code");
+
 const codeVariables = { PATH: process.env.PATH, HOME: "/nonexistent", TRAWL_WRITE_CODE: String(writesMs) };
 
-/** Starts a daemon twice and lets it do what most tests ask for, so that the code of it is written. */
+/** Starts a daemon several times and lets it do what most tests ask for, so that the code of it is written. */
 async function writeCode() {
   const folder = mkdtempSync(join(tmpdir(), "trawl-bundle-"));
   try {
@@ -170,33 +198,35 @@ async function writeCode() {
     git("add", ".");
     git("commit", "--quiet", "--message=one");
     const data = join(folder, "data");
-    for (const isFirst of [true, false]) await serveOnce(data, isFirst ? repository : undefined);
+    for (let pass = 0; pass < passes; pass++) await serveOnce(data, `pass-${pass}`, repository);
     // The daemon starts it without flags and variables.
     for (const store of ["catalog", "shards"]) {
       const kind = store === "catalog" ? "records" : "shards";
-      const args = [join(output, "store-probe.mjs"), String(process.pid), kind, join(data, store), "look"];
+      const args = [join(output, "store-probe.start.cjs"), String(process.pid), kind, join(data, store), "look"];
       execFileSync(process.execPath, args, { stdio: "ignore", env: codeVariables });
     }
+    // Marks, and what a thread was writing when it was ended.
+    for (const name of readdirSync(code).filter((name) => /-\d+$/.test(name))) rmSync(join(code, name));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-async function serveOnce(data, repository) {
+async function serveOnce(data, name, repository) {
   const serve = ["serve", "--data", data, "--listen", "127.0.0.1:0", "--set", "search.warmPercent=0"];
   const daemon = start([...serve, "--set", "workers=1", "--set", "index.workers=1"]);
   try {
     const url = await listening(daemon);
-    if (repository !== undefined) await ended(start(["repo", "add", "one", repository, "--data", data]));
+    await ended(start(["repo", "add", name, repository, "--data", data]));
     await ended(start(["search", "first", "--data", data]));
     for (const query of ["q=first", "q=type:commit+one", "q=count:all+type:diff+first"])
       await (await fetch(`${url}/.api/search/stream?${query}`)).text();
     const body = JSON.stringify({
-      query: `{ repository(name: "one") { commit(rev: "HEAD") { blob(path: "main.ts") { content highlight(disableTimeout: true) { html } symbols { nodes { name } } } } } }`,
+      query: `{ repository(name: "${name}") { commit(rev: "HEAD") { blob(path: "main.ts") { content highlight(disableTimeout: true) { html } symbols { nodes { name } } } } } }`,
     });
     const headers = { "content-type": "application/json" };
     await (await fetch(`${url}/.api/graphql`, { method: "POST", headers, body })).text();
-    await untilThreadsHaveWritten();
+    await untilThreadsHaveWritten(daemon.pid);
   } finally {
     daemon.kill("SIGTERM");
     await ended(daemon);
@@ -204,28 +234,27 @@ async function serveOnce(data, repository) {
 }
 
 /**
- * Waits until each kind of thread that the requests have used has written what it compiled for them. A thread writes all of
- * its files at once, and the entry first: it has written them when it begins to write them again.
+ * Waits until each thread that the requests have started has written what it compiled for them: for the second mark of each
+ * (compiled-code.cjs), since it may be writing already. A thread that has ended writes none.
  */
-async function untilThreadsHaveWritten() {
-  const code = join(output, "code");
-  const endMs = Date.now() + threadsMsMax;
-  for (const thread of ["search-worker", "read-worker", "ingest-worker"]) {
-    const sinceMs = Date.now();
-    let lastMs = 0;
-    for (let writes = 0; writes < 2; ) {
-      if (Date.now() > endMs) throw new Error(`the thread ${thread} has not written its compiled code`);
-      await sleep(10);
-      const times = existsSync(code)
-        ? readdirSync(code)
-            .filter((name) => name.includes(`+${thread}.cjs.`) && !/-\d+$/.test(name))
-            .map((name) => statSync(join(code, name)).mtimeMs)
-        : [];
-      const newestMs = Math.max(0, ...times);
-      if (newestMs <= sinceMs || newestMs === lastMs) continue;
-      lastMs = newestMs;
-      writes++;
+async function untilThreadsHaveWritten(pid) {
+  const since = Date.now();
+  const marks = new Map();
+  for (;;) {
+    if (Date.now() > since + threadsMsMax)
+      throw new Error(`threads have not written their compiled code: ${[...marks.keys()].join(", ")}`);
+    await sleep(10);
+    for (const name of readdirSync(code).filter((name) => name.includes(`.written-${pid}-`))) {
+      const { mtimeMs } = statSync(join(code, name));
+      const mark = marks.get(name) ?? { count: 0, mtimeMs: since };
+      if (mtimeMs > mark.mtimeMs) marks.set(name, { count: mark.count + 1, mtimeMs });
     }
+    const isDone = ({ count, mtimeMs }) => count >= 2 || Date.now() > mtimeMs + endedMs;
+    const names = [...marks].filter(([, mark]) => isDone(mark)).map(([name]) => name);
+    const isEach = ["search", "read", "ingest"].every((kind) =>
+      names.some((name) => name.includes(`+${kind}-worker.`)),
+    );
+    if (isEach && names.length === marks.size) return;
   }
 }
 

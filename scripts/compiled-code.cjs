@@ -2,10 +2,10 @@
 // file: compiling takes a third of the time in which a daemon starts. With TRAWL_WRITE_CODE a process writes what it has
 // compiled at its end, and its threads write it at that interval in ms. V8 refuses code of another version or source, and
 // of other flags; it then compiles the file again.
-const { mkdirSync, readFileSync, renameSync, writeFileSync } = require("node:fs");
+const { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } = require("node:fs");
 const Module = require("node:module");
 const { dirname, join, relative } = require("node:path");
-const { cachedDataVersionTag } = require("node:v8");
+const { cachedDataVersionTag, setFlagsFromString } = require("node:v8");
 const vm = require("node:vm");
 const { isMainThread, threadId } = require("node:worker_threads");
 
@@ -18,13 +18,24 @@ const writesMs = Number(process.env.TRAWL_WRITE_CODE ?? 0);
  */
 const flagBytes = [12, 16];
 
+/**
+ * Of a process that writes, keeps what functions were compiled to after their last call, which V8 otherwise drops after some garbage
+ * collections: what is needed only for a start would be missing. In the meantime, the flags are those of other processes.
+ */
+const keepCode = (isKept) => writesMs > 0 && setFlagsFromString(isKept ? "--no-flush-bytecode" : "--flush-bytecode");
+
+/** In the name of an empty file that a thread writes when it has written what it has compiled. */
+const writtenMark = ".written-";
+
 /** What this thread has compiled, in order of its files. */
 const made = new Map();
 
 const compile = Module.prototype._compile;
 Module.prototype._compile = function (content, filename, ...more) {
+  keepCode(false);
   // The daemon changes flags of V8 while it starts, and its threads load some of the same files.
-  const name = `${relative(dirname(dirname(__dirname)), filename).replaceAll("/", "+")}.${cachedDataVersionTag()}`;
+  const tag = cachedDataVersionTag();
+  const name = `${relative(dirname(dirname(__dirname)), filename).replaceAll("/", "+")}.${tag}`;
   const file = join(folder, name);
   const cachedData = readCode(file);
   if (cachedData === undefined && writesMs === 0) return compile.call(this, content, filename, ...more);
@@ -33,7 +44,10 @@ Module.prototype._compile = function (content, filename, ...more) {
     cachedData,
     importModuleDynamically: vm.constants?.USE_MAIN_CONTEXT_DEFAULT_LOADER,
   });
-  if (writesMs > 0) made.set(file, { script, flags: script.createCachedData().subarray(...flagBytes) });
+  const flags = writesMs > 0 ? script.createCachedData().subarray(...flagBytes) : undefined;
+  // Flags are those of the process, and another thread may be between the same two calls.
+  if (flags !== undefined && cachedDataVersionTag() === tag) made.set(file, { script, flags });
+  keepCode(true);
   const require = (id) => this.require(id);
   require.resolve = (...given) => Module.createRequire(filename).resolve(...given);
   require.cache = Module._cache;
@@ -50,16 +64,22 @@ function readCode(file) {
   }
 }
 
-/** With the functions that have been called so far, which V8 compiles at their first call. */
+/**
+ * With the functions that have been called so far, which V8 compiles at their first call, and those in the file that was read. Threads
+ * of one kind have different work, and what one has written lacks what the others have called: what is smaller does not
+ * replace what is larger, and a thread that starts later adds the rest.
+ */
 function writeCode() {
   mkdirSync(folder, { recursive: true });
   for (const [file, { script, flags }] of made) {
     const code = script.createCachedData();
+    if (code.length <= (statSync(file, { throwIfNoEntry: false })?.size ?? 0)) continue;
     code.set(flags, flagBytes[0]);
     const unfinished = `${file}-${process.pid}-${threadId}`;
     writeFileSync(unfinished, code);
     renameSync(unfinished, file);
   }
+  if (!isMainThread) writeFileSync(`${[...made.keys()][0]}${writtenMark}${process.pid}-${threadId}`, "");
 }
 
 if (writesMs > 0) {
