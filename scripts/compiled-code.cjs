@@ -27,8 +27,11 @@ const keepCode = (isKept) => writesMs > 0 && setFlagsFromString(isKept ? "--no-f
 /** In the name of an empty file that a thread writes when it has written what it has compiled. */
 const writtenMark = ".written-";
 
-/** What this thread has compiled, in order of its files. */
+/** What this thread has compiled. */
 const made = new Map();
+
+/** Where this thread says so: begins with the name of its entry. */
+let mark;
 
 const compile = Module.prototype._compile;
 Module.prototype._compile = function (content, filename, ...more) {
@@ -37,6 +40,7 @@ Module.prototype._compile = function (content, filename, ...more) {
   const tag = cachedDataVersionTag();
   const name = `${relative(dirname(dirname(__dirname)), filename).replaceAll("/", "+")}.${tag}`;
   const file = join(folder, name);
+  mark ??= `${file}${writtenMark}${process.pid}-${threadId}`;
   const cachedData = readCode(file);
   if (cachedData === undefined && writesMs === 0) return compile.call(this, content, filename, ...more);
   const script = new vm.Script(Module.wrap(content), {
@@ -79,7 +83,7 @@ function writeCode() {
     writeFileSync(unfinished, code);
     renameSync(unfinished, file);
   }
-  if (!isMainThread) writeFileSync(`${[...made.keys()][0]}${writtenMark}${process.pid}-${threadId}`, "");
+  if (!isMainThread) writeFileSync(mark, "");
 }
 
 if (writesMs > 0) {
