@@ -1,5 +1,5 @@
 import type { Accounts } from "../account/identity/accounts.js";
-import type { Actor, AuditLog, Author } from "../account/records/audit-log.js";
+import { type Actor, type AuditLog, type Author, toSender } from "../account/records/audit-log.js";
 import type { ContextDirectory } from "../account/context-directory.js";
 import type { AccessTokenPolicy } from "../account/sign-in/authenticator.js";
 import type { TokenLifetimes } from "../account/identity/access-tokens.js";
@@ -233,7 +233,7 @@ export class RequestContext {
     return {
       who: name,
       sudoBy,
-      from: this.origin.remoteAddress,
+      ...toSender(this.origin),
       ...(credential === undefined ? {} : { via: credential.kind === "token" ? `token ${credential.id}` : "session" }),
     };
   }

@@ -291,6 +291,7 @@ function deliver(form: string, body: Buffer): void {
     headers,
     body,
     remoteAddress: `10.0.${deliveryCount >> 8}.${deliveryCount++ & 255}`,
+    requestId: "",
   } as unknown as HttpRequest;
   const setStatus = (code: number): void => {
     status = code;

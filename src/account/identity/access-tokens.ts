@@ -1,6 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
 import { TrawlError } from "../../base/errors.js";
-import { type Actor, auditEntry } from "../records/audit-log.js";
+import { type Actor, auditEntry, type Sender } from "../records/audit-log.js";
 import { GroupIndex, type RecordTable, type RecordTables, type RecordWrite } from "../records/record-table.js";
 import type { TransactionQueue } from "../records/transaction-queue.js";
 import type { Leases } from "./leases.js";
@@ -136,7 +136,7 @@ export class AccessTokens {
     { userId, isStillApproved }: Approval,
     program: Program,
     { lifetimeMs, refreshMs, familyMs }: RefreshLifetimes,
-    from: string,
+    sender: Sender,
   ): Promise<RefreshableTexts | undefined> {
     const texts = { text: newTokenText(), refreshText: newRefreshText() };
     const made = await this.#changes.commit(
@@ -164,7 +164,7 @@ export class AccessTokens {
       (result) => {
         if (result === undefined) return undefined;
         const { id, scopes, note, expiresAt } = result.stored;
-        const actor: Actor = { who: result.user.name, sudoBy: undefined, from };
+        const actor: Actor = { who: result.user.name, sudoBy: undefined, ...sender };
         return auditEntry("token-created", actor, { user: result.user.name, token: id, scopes, note, expiresAt });
       },
     );
@@ -179,13 +179,13 @@ export class AccessTokens {
     refreshText: string,
     client: string,
     times: RefreshLifetimes,
-    from: string,
+    sender: Sender,
   ): Promise<RefreshableTexts | undefined> {
     const given = hashOfSecretText(refreshText);
     const found = this.#table.get(this.#findRefreshable(refreshText) ?? 0);
     const user = found === undefined ? undefined : this.#users.get(found.userId);
     if (found === undefined || user === undefined || (found.refresh?.client ?? client) !== client) return undefined;
-    const actor: Actor = { who: user.name, sudoBy: undefined, from, via: `token ${found.id}` };
+    const actor: Actor = { who: user.name, sudoBy: undefined, ...sender, via: `token ${found.id}` };
     const texts = { text: newTokenText(), refreshText: newRefreshText(refreshText) };
     const stored = await this.#changes.commit(
       () => {
@@ -204,13 +204,13 @@ export class AccessTokens {
   }
 
   /** Deletes the token that has this text, or can be refreshed with it. Does nothing if there is none. */
-  async revoke(text: string, from: string): Promise<void> {
+  async revoke(text: string, sender: Sender): Promise<void> {
     const hash = hashOfToken(text);
     const id = (hash === undefined ? undefined : this.#byHash.get(hash)?.id) ?? this.#findRefreshable(text);
     const token = this.#table.get(id ?? 0);
     const user = token === undefined ? undefined : this.#users.get(token.userId);
     if (token === undefined || user === undefined) return;
-    await this.#end(token, { who: user.name, sudoBy: undefined, from, via: `token ${token.id}` });
+    await this.#end(token, { who: user.name, sudoBy: undefined, ...sender, via: `token ${token.id}` });
   }
 
   /** Deletes a token, unless another request has just done so. */

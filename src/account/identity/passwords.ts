@@ -3,7 +3,7 @@ import { TrawlError } from "../../base/errors.js";
 import type { AccessTokens } from "./access-tokens.js";
 import type { User, UserFinder } from "./user.js";
 import { monotonicMs } from "../../base/deadline.js";
-import { type Actor, auditEntry, type AuditLog, type SignInRefusal } from "../records/audit-log.js";
+import { type Actor, auditEntry, type AuditLog, type Sender, type SignInRefusal } from "../records/audit-log.js";
 import { networkPrefix, limitOfGuesses, RateLimiter } from "../records/rate-limiter.js";
 import type { TransactionQueue } from "../records/transaction-queue.js";
 import type { RecordTable, RecordTables, RecordWrite } from "../records/record-table.js";
@@ -120,7 +120,7 @@ export class Passwords {
     const client = `${networkPrefix(actor.from)} user/${user.id}`;
     const waitMs = this.#guesses.begin(client, monotonicMs());
     const refuse = (reason: SignInRefusal): void =>
-      this.#audit.recordSignInRefusal(actor.from, { user: user.name, reason });
+      this.#audit.recordSignInRefusal({ from: actor.from, requestId: actor.requestId }, { user: user.name, reason });
     if (waitMs > 0) {
       refuse("too many attempts to change the password");
       const seconds = Math.ceil(waitMs / 1000);
@@ -168,12 +168,12 @@ export class Passwords {
   }
 
   /** Sets the password with a link. Rejects with `forbidden` if the link is invalid, used or expired. */
-  async useReset(userId: number, code: string, password: string, from: string): Promise<User> {
+  async useReset(userId: number, code: string, password: string, sender: Sender): Promise<User> {
     const codeHash = hashOfSecretText(code);
     const requireOwner = (): User => this.#requireOwner(userId, codeHash);
     const { name } = requireOwner();
-    const kept = await this.hashed(password, networkPrefix(from));
-    return this.#commitNew(requireOwner, kept, { who: name, sudoBy: undefined, from }, ({ id }) =>
+    const kept = await this.hashed(password, networkPrefix(sender.from));
+    return this.#commitNew(requireOwner, kept, { who: name, sudoBy: undefined, ...sender }, ({ id }) =>
       this.#tokens.removingUser(id),
     );
   }

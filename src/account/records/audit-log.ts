@@ -1,5 +1,6 @@
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
+import type { RequestOrigin } from "../../model/request-origin.js";
 import { callAfter, type PendingCall } from "../../base/deadline.js";
 import { networkPrefix } from "./rate-limiter.js";
 
@@ -11,8 +12,17 @@ export interface Actor {
   readonly sudoBy: string | undefined;
   /** Address of the client. */
   readonly from: string;
+  /** The request's `X-Request-Id`, by which the log has it too. */
+  readonly requestId?: string | undefined;
   /** The credential, as "token 7" or "session". */
   readonly via?: string | undefined;
+}
+
+/** Who sends a request, before it is known who that is. */
+export type Sender = Pick<Actor, "from" | "requestId">;
+
+export function toSender({ remoteAddress, requestId }: Pick<RequestOrigin, "remoteAddress" | "requestId">): Sender {
+  return requestId === "" ? { from: remoteAddress } : { from: remoteAddress, requestId };
 }
 
 /** A user whose name is recorded as the author of something. */
@@ -153,15 +163,18 @@ export class AuditLog {
   }
 
   /** Records a credential that was not accepted. */
-  recordRefusal(from: string, reason: string): void {
+  recordRefusal(sender: Sender, reason: string): void {
     this.onRefusal("credential");
-    this.#refusals.note("credential-refused", { from, reason });
+    this.#refusals.note("credential-refused", { ...sender, reason });
   }
 
   /** Records a failed sign-in; `user` is undefined if the name is unknown. */
-  recordSignInRefusal(from: string, what: { readonly user: string | undefined; readonly reason: SignInRefusal }): void {
+  recordSignInRefusal(
+    sender: Sender,
+    what: { readonly user: string | undefined; readonly reason: SignInRefusal },
+  ): void {
     this.onRefusal(what.reason);
-    this.#refusals.note("sign-in-refused", { from, ...what });
+    this.#refusals.note("sign-in-refused", { ...sender, ...what });
   }
 
   /** Resolves when all lines so far have been written or lost. */
@@ -183,8 +196,10 @@ export class AuditLog {
   }
 }
 
-function toFields({ actor: { who, sudoBy, from, via }, what }: AuditEntry): Readonly<Record<string, unknown>> {
-  return { who, ...(sudoBy === undefined ? {} : { sudoBy }), from, ...(via === undefined ? {} : { via }), ...what };
+function toFields({ actor, what }: AuditEntry): Readonly<Record<string, unknown>> {
+  const { who, sudoBy, from, via, requestId } = actor;
+  // JSON leaves out what is undefined.
+  return { who, sudoBy, from, via, requestId, ...what };
 }
 
 function formatLine(event: string, fields: Readonly<Record<string, unknown>>): string {
@@ -214,7 +229,7 @@ interface Refusals {
   last: string;
 }
 
-type Sender = Map<string, Refusals>;
+type RefusedSender = Map<string, Refusals>;
 
 /** The contents of a line. */
 type RefusalFields = Readonly<Record<string, unknown>> & { readonly from: string; readonly reason: string };
@@ -226,7 +241,7 @@ type RefusalFields = Readonly<Record<string, unknown>> & { readonly from: string
  */
 class RefusalLines {
   readonly #write: (event: string, fields: Readonly<Record<string, unknown>>) => void;
-  readonly #senders = new Map<string, Sender>();
+  readonly #senders = new Map<string, RefusedSender>();
   #minute: PendingCall | undefined;
 
   constructor(write: (event: string, fields: Readonly<Record<string, unknown>>) => void) {
@@ -253,17 +268,17 @@ class RefusalLines {
     this.#senders.clear();
   }
 
-  #findSender(network: string): Sender {
+  #findSender(network: string): RefusedSender {
     const key = this.#senders.has(network) || this.#senders.size < sendersMax ? network : "other addresses";
     const known = this.#senders.get(key);
     if (known !== undefined) return known;
-    const sender: Sender = new Map();
+    const sender: RefusedSender = new Map();
     this.#senders.set(key, sender);
     return sender;
   }
 }
 
-function findRefusals(sender: Sender, event: string, reason: string): Refusals {
+function findRefusals(sender: RefusedSender, event: string, reason: string): Refusals {
   const kind = sender.has(`${event} ${reason}`) || sender.size < kindsOfSenderMax ? reason : "other reasons";
   const key = `${event} ${kind}`;
   let refusals = sender.get(key);

@@ -1,7 +1,7 @@
 import { anonymous, type Viewer } from "../../model/viewer.js";
 import type { Accounts } from "../identity/accounts.js";
 import type { AccessToken, User } from "../identity/user.js";
-import { auditEntry, type AuditLog } from "../records/audit-log.js";
+import { auditEntry, type AuditLog, toSender } from "../records/audit-log.js";
 import { isAddedByBrowser, readCredential, readSession, type Credential } from "./credential.js";
 import type { LeaseKey, LeaseTerms } from "../identity/leases.js";
 import type { Origins } from "./origins.js";
@@ -24,6 +24,7 @@ export interface AuthRequest {
   readonly path: string;
   readonly headers: ReadonlyMap<string, string>;
   readonly remoteAddress: string;
+  readonly requestId: string;
 }
 
 export type AuthResult =
@@ -77,7 +78,7 @@ export class Authenticator {
     const nowMs = new Date().getTime();
     if (credential.kind === "none") return this.#enterBySession(request, nowMs);
     const entry = this.#check(credential, request, nowMs);
-    if (entry.kind === "refused") this.#audit.recordRefusal(request.remoteAddress, entry.message);
+    if (entry.kind === "refused") this.#audit.recordRefusal(toSender(request), entry.message);
     return entry;
   }
 
@@ -150,7 +151,7 @@ export class Authenticator {
       return refused(403, "Unable to sudo to another site admin: auth.allowSudoToSiteAdmins is off.");
     }
     this.#recordUse(token.id, user.id, nowMs);
-    const actor = { who: subject.name, sudoBy: user.name, from: request.remoteAddress };
+    const actor = { who: subject.name, sudoBy: user.name, ...toSender(request) };
     const recorded = this.#audit.record(auditEntry("sudo", actor, { token: token.id, path: request.path }));
     recorded.catch(() => undefined);
     const terms = leaseTerms(token, { ...this.#accounts.toViewer(subject), sudoBy: user.name }, [user, subject]);

@@ -4,7 +4,7 @@ import { TrawlError } from "../../base/errors.js";
 import type { Accounts } from "../identity/accounts.js";
 import type { NewUser, User } from "../identity/user.js";
 import { limitOfGuesses, RateLimiter, type RateLimitPolicy, networkPrefix } from "../records/rate-limiter.js";
-import { auditEntry, type AuditLog, type Actor } from "../records/audit-log.js";
+import { type Actor, auditEntry, type AuditLog, type Sender } from "../records/audit-log.js";
 
 export interface SignInSettings {
   /** Whether anyone may create an account. */
@@ -81,15 +81,15 @@ export class SignIn {
     return this.#settings.allowSignup;
   }
 
-  /** `nameOrEmail` identifies the user, `from` is the address of the client. */
-  async signIn(nameOrEmail: string, password: string, from: string): Promise<SignInOutcome> {
+  /** `nameOrEmail` identifies the user. */
+  async signIn(nameOrEmail: string, password: string, sender: Sender): Promise<SignInOutcome> {
     const user = this.#find(nameOrEmail);
-    const network = networkPrefix(from);
+    const network = networkPrefix(sender.from);
     const pair = attemptKey(user?.id ?? `?${nameOrEmail.toLowerCase().slice(0, nameCharsMax)}`, network);
     const isKnown = this.#knownPairs.get(pair) === true;
     const waitMs = this.#waitMs(pair, network, isKnown);
     if (waitMs > 0) {
-      this.#audit.recordSignInRefusal(from, { user: user?.name, reason: "too many attempts" });
+      this.#audit.recordSignInRefusal(sender, { user: user?.name, reason: "too many attempts" });
       return { kind: "locked", waitMs };
     }
     const { passwords } = this.#accounts;
@@ -98,13 +98,13 @@ export class SignIn {
       passwords.matches(user?.id, password, isKnown ? pair : network, isKnown),
     );
     if (user === undefined || !isRight) {
-      this.#audit.recordSignInRefusal(from, {
+      this.#audit.recordSignInRefusal(sender, {
         user: user?.name,
         reason: user === undefined ? "no such user" : "wrong password",
       });
       return { kind: "wrong" };
     }
-    const session = await this.#open(user, () => passwords.stamp(user.id) === stamp, from);
+    const session = await this.#open(user, () => passwords.stamp(user.id) === stamp, sender);
     this.#ofPair.forget(pair);
     // Attempts by known users were not counted; otherwise a user with an account could guess others' passwords without
     // limit.
@@ -114,10 +114,10 @@ export class SignIn {
   }
 
   /** Creates an account; the first one becomes a site admin. Rejects with `not-found` if sign-up is disabled. */
-  async signUp(given: SignUp, from: string): Promise<SignInOutcome> {
+  async signUp(given: SignUp, sender: Sender): Promise<SignInOutcome> {
     if (!this.#settings.allowSignup)
       throw new TrawlError("not-found", "Sign-up is not enabled: ask a site admin for an account.");
-    return this.#create(given, from, async (user, actor) => {
+    return this.#create(given, sender, async (user, actor) => {
       if (this.#accounts.userCount === 0) return this.#accounts.createFirstUser(user, actor);
       // The same message, after the same work and counted in the same way, as for any other unavailable name: the
       // readers of repositories are confidential.
@@ -131,56 +131,56 @@ export class SignIn {
    * How long the question whether a name is taken must wait; it is counted if that is zero. Signing up tells the same,
    * with the same limit; the questions are counted apart, so that asking does not delay creating the account.
    */
-  nameCheckWaitMs(from: string): number {
-    const waitMs = this.#ofNameCheck.begin(networkPrefix(from), this.#now());
-    if (waitMs > 0) this.#audit.recordSignInRefusal(from, { user: undefined, reason: "too many questions for names" });
+  nameCheckWaitMs(sender: Sender): number {
+    const waitMs = this.#ofNameCheck.begin(networkPrefix(sender.from), this.#now());
+    if (waitMs > 0) this.#audit.recordSignInRefusal(sender, { user: undefined, reason: "too many questions for names" });
     return waitMs;
   }
 
   /** Creates the first account, a site admin. Rejects with `forbidden` if there already is one. */
-  async initialise(given: SignUp, from: string): Promise<SignInOutcome> {
+  async initialise(given: SignUp, sender: Sender): Promise<SignInOutcome> {
     if (this.#accounts.userCount > 0) throw new TrawlError("forbidden", "Site is already initialized.");
-    return this.#create(given, from, (user, actor) => this.#accounts.createFirstUser(user, actor));
+    return this.#create(given, sender, (user, actor) => this.#accounts.createFirstUser(user, actor));
   }
 
   /** Ends the session, if it has not ended yet. */
-  async signOut(session: string, from: string): Promise<void> {
+  async signOut(session: string, sender: Sender): Promise<void> {
     const user = this.#accounts.sessions.find(session, new Date().getTime());
     if (user === undefined) return;
     await this.#accounts.sessions.close(
       session,
-      auditEntry("sign-out", { who: user.name, sudoBy: undefined, from }, { user: user.name }),
+      auditEntry("sign-out", { who: user.name, sudoBy: undefined, ...sender }, { user: user.name }),
     );
   }
 
   /** Sets a password with a link, after which its user may immediately try to sign in. */
-  async useReset(userId: number, code: string, password: string, from: string): Promise<void> {
-    const { id } = await this.#accounts.passwords.useReset(userId, code, password, from);
-    this.#ofPair.forget(attemptKey(id, networkPrefix(from)));
+  async useReset(userId: number, code: string, password: string, sender: Sender): Promise<void> {
+    const { id } = await this.#accounts.passwords.useReset(userId, code, password, sender);
+    this.#ofPair.forget(attemptKey(id, networkPrefix(sender.from)));
   }
 
   async #create(
     { name, email, password }: SignUp,
-    from: string,
+    sender: Sender,
     create: (user: NewUser, actor: Actor) => Promise<User>,
   ): Promise<SignInOutcome> {
-    const waitMs = this.#ofSignUp.begin(networkPrefix(from), this.#now());
+    const waitMs = this.#ofSignUp.begin(networkPrefix(sender.from), this.#now());
     if (waitMs > 0) {
-      this.#audit.recordSignInRefusal(from, { user: undefined, reason: "too many sign-ups" });
+      this.#audit.recordSignInRefusal(sender, { user: undefined, reason: "too many sign-ups" });
       return { kind: "locked", waitMs };
     }
     const given = {
       name,
       displayName: "",
       isSiteAdmin: false,
-      passwordHash: await this.#accounts.passwords.hashed(password, networkPrefix(from)),
+      passwordHash: await this.#accounts.passwords.hashed(password, networkPrefix(sender.from)),
     };
     const user = await create(email === "" ? given : { ...given, email: { address: email, isVerified: false } }, {
       who: name,
       sudoBy: undefined,
-      from,
+      ...sender,
     });
-    return { kind: "signed-in", session: await this.#open(user, () => true, from) };
+    return { kind: "signed-in", session: await this.#open(user, () => true, sender) };
   }
 
   /** How long the attempt must wait; it is counted if that is zero. */
@@ -201,8 +201,8 @@ export class SignIn {
     }
   }
 
-  #open(user: User, isStillAllowed: () => boolean, from: string): Promise<string> {
-    const entry = auditEntry("sign-in", { who: user.name, sudoBy: undefined, from }, { user: user.name });
+  #open(user: User, isStillAllowed: () => boolean, sender: Sender): Promise<string> {
+    const entry = auditEntry("sign-in", { who: user.name, sudoBy: undefined, ...sender }, { user: user.name });
     return this.#accounts.sessions.open(user, this.#settings.sessionLifetimeMs, isStillAllowed, entry);
   }
 

@@ -146,7 +146,7 @@ function webhooks(
       for (const { id } of repositories) sync.commands.request(id);
       return repositories.map(({ name }) => name);
     },
-    recordRefusal: (from, reason) => audit.recordRefusal(from, reason),
+    recordRefusal: (sender, reason) => audit.recordRefusal(sender, reason),
     count: (outcome) => registry.metrics.webhookDeliveries.inc({ outcome }),
   };
 }

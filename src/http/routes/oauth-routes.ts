@@ -1,3 +1,4 @@
+import { toSender } from "../../account/records/audit-log.js";
 import type {
   AccessTokens,
   Program,
@@ -88,9 +89,9 @@ export function addOAuthRoutes(server: HttpServer, services: OAuthServices): voi
     server.routeWithBody("POST", path, bodyBytesMax, jsonHandler(handler));
   post(paths.device, (form, request) => beginGrant(form, request, services));
   post(paths.token, (form, request) => issueToken(form, request, services));
-  post(paths.revoke, async (form, { remoteAddress }) => {
+  post(paths.revoke, async (form, request) => {
     checkClient(form);
-    await services.oauth.tokens.revoke(form.get("token") ?? "", remoteAddress);
+    await services.oauth.tokens.revoke(form.get("token") ?? "", toSender(request));
     return {};
   });
   server.route(
@@ -146,7 +147,7 @@ async function issueToken(form: URLSearchParams, request: HttpRequest, services:
       return answerPoll(form.get("device_code") ?? "", program, lifetimes, request, services);
     case "refresh_token": {
       const given = form.get("refresh_token") ?? "";
-      const texts = await tokens.refresh(given, program.client, lifetimes, request.remoteAddress);
+      const texts = await tokens.refresh(given, program.client, lifetimes, toSender(request));
       if (texts === undefined)
         throw new OAuthError("invalid_grant", "the refresh token is unknown, used, expired or revoked: sign in again");
       return shownTexts(texts);
@@ -160,7 +161,7 @@ async function answerPoll(
   deviceCode: string,
   program: Program,
   lifetimes: RefreshLifetimes,
-  { remoteAddress }: HttpRequest,
+  request: HttpRequest,
   { oauth }: OAuthServices,
 ) {
   const outcome = oauth.devices.poll(deviceCode, program.client, monotonicMs());
@@ -180,7 +181,7 @@ async function answerPoll(
         isStillApproved: ({ isSiteAdmin }: { readonly isSiteAdmin: boolean }) =>
           oauth.hasSession(sessionId) && (oauth.policy !== "site-admin-create" || isSiteAdmin),
       };
-      const texts = await oauth.tokens.createRefreshable(approval, program, lifetimes, remoteAddress);
+      const texts = await oauth.tokens.createRefreshable(approval, program, lifetimes, toSender(request));
       if (texts === undefined)
         throw new OAuthError("access_denied", "the session of the user who agreed has ended: begin again");
       return shownTexts(texts);

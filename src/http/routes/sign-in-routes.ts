@@ -1,3 +1,4 @@
+import { toSender } from "../../account/records/audit-log.js";
 import { readSession, sessionCookie } from "../../account/sign-in/credential.js";
 import type { Authenticator } from "../../account/sign-in/authenticator.js";
 import type { Origins } from "../../account/sign-in/origins.js";
@@ -46,26 +47,26 @@ export function addSignInRoutes(server: HttpServer, services: SignInServices): v
   const { signIn, cookies } = services;
   const post = (path: string, handler: FormHandler): void =>
     server.routeWithBody("POST", path, bodyBytesMax, formHandler(services.origins, handler));
-  post("/-/sign-in", async (form, { remoteAddress }, response) =>
-    answer(response, cookies, await signIn.signIn(form.text("email"), form.text("password"), remoteAddress)),
+  post("/-/sign-in", async (form, request, response) =>
+    answer(response, cookies, await signIn.signIn(form.text("email"), form.text("password"), toSender(request))),
   );
-  post("/-/sign-up", async (form, { remoteAddress }, response) =>
-    answer(response, cookies, await signIn.signUp(parseSignUp(form), remoteAddress)),
+  post("/-/sign-up", async (form, request, response) =>
+    answer(response, cookies, await signIn.signUp(parseSignUp(form), toSender(request))),
   );
-  post("/-/site-init", async (form, { remoteAddress }, response) =>
-    answer(response, cookies, await signIn.initialise(parseSignUp(form), remoteAddress)),
+  post("/-/site-init", async (form, request, response) =>
+    answer(response, cookies, await signIn.initialise(parseSignUp(form), toSender(request))),
   );
   // Trawl cannot send mail: a site admin creates the link.
   post("/-/reset-password-init", async (_, __, response) =>
     response.reply(404, plainText, "Trawl sends no e-mail. Ask a site admin for a link to set a password.\n"),
   );
-  post("/-/reset-password-code", async (form, { remoteAddress }, response) => {
-    await signIn.useReset(form.integer("userID"), form.text("code"), form.text("password"), remoteAddress);
+  post("/-/reset-password-code", async (form, request, response) => {
+    await signIn.useReset(form.integer("userID"), form.text("code"), form.text("password"), toSender(request));
     response.reply(200, plainText, "");
   });
   const signOut = async (request: HttpRequest): Promise<Headers> => {
     const session = readSession(request.headers.get("cookie"));
-    if (session !== undefined) await signIn.signOut(session, request.remoteAddress);
+    if (session !== undefined) await signIn.signOut(session, toSender(request));
     return { ...plainText, "Set-Cookie": cookieText("", { ...cookies, lifetimeMs: 0 }) };
   };
   server.route("GET", "/-/sign-out", async (request, response) => {
@@ -85,7 +86,7 @@ export function addSignInRoutes(server: HttpServer, services: SignInServices): v
   server.route("GET", "/-/check-username-taken/NAME", (request, response) => {
     const entry = services.authenticator.authenticate(request);
     const tell = (isSiteAdmin: boolean): void => {
-      const waitMs = isSiteAdmin ? 0 : signIn.nameCheckWaitMs(request.remoteAddress);
+      const waitMs = isSiteAdmin ? 0 : signIn.nameCheckWaitMs(toSender(request));
       if (waitMs > 0) return replyTooManyNames(response, waitMs);
       response.reply(services.isNameTaken(request.params["NAME"] ?? "") ? 200 : 404, plainText, "");
     };

@@ -1,3 +1,4 @@
+import { type Sender, toSender } from "../../account/records/audit-log.js";
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { RateLimiter, attemptsIn } from "../../account/records/rate-limiter.js";
 import { monotonicMs } from "../../base/deadline.js";
@@ -44,7 +45,7 @@ export interface WebhookServices {
   /** Schedules a fetch of the repositories that match any of these addresses; returns their names. */
   readonly requestByAddress: (addresses: readonly string[]) => readonly string[];
   /** Records a refused delivery. */
-  readonly recordRefusal: (from: string, reason: string) => void;
+  readonly recordRefusal: (sender: Sender, reason: string) => void;
   readonly count: (outcome: DeliveryOutcome) => void;
 }
 
@@ -75,7 +76,7 @@ function webhookHandler({ webhookSecrets, requestByAddress, recordRefusal, count
     if (refusalWaitMs > 0) return tooMany(response, "refusals", refusalWaitMs);
     if (!isGenuine(request, webhookSecrets.get(id) ?? nobodysSecret)) {
       count("refused");
-      recordRefusal(request.remoteAddress, `no webhook ${JSON.stringify(id.slice(0, 64))}, or a wrong secret`);
+      recordRefusal(toSender(request), `no webhook ${JSON.stringify(id.slice(0, 64))}, or a wrong secret`);
       return response.reply(401, plainText, "There is no such webhook, or the secret is wrong.\n");
     }
     refusals.forgive(request.remoteAddress);

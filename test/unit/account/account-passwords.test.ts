@@ -89,25 +89,25 @@ t.test("a link sets a password once, within a day; only the latest link is valid
     [id + 1, code],
     [0, code],
   ] as const) {
-    await t.rejects(passwords.useReset(user, wrong, first, "192.0.2.1"), invalid);
+    await t.rejects(passwords.useReset(user, wrong, first, { from: "192.0.2.1" }), invalid);
   }
   await t.rejects(
-    passwords.useReset(id, code, "short", "192.0.2.1"),
+    passwords.useReset(id, code, "short", { from: "192.0.2.1" }),
     { code: "bad-request" },
     "which does not use it up",
   );
   const uses = await Promise.allSettled(
-    [1, 2, 3].map((at) => passwords.useReset(id, code, `${first} ${at}`, "192.0.2.1")),
+    [1, 2, 3].map((at) => passwords.useReset(id, code, `${first} ${at}`, { from: "192.0.2.1" })),
   );
   t.equal(uses.filter(({ status }) => status === "fulfilled").length, 1);
-  await t.rejects(passwords.useReset(id, code, first, "192.0.2.1"), invalid);
+  await t.rejects(passwords.useReset(id, code, first, { from: "192.0.2.1" }), invalid);
 
   await passwords.set("bob", first, operator);
   const forced = codeOf((await passwords.randomize("bob", operator)).path);
   t.notOk(passwords.has(id), "the password is gone");
   t.notOk(readFileSync(join(site.folder, "catalog/data.mdb")).includes(forced));
   await site.reopen();
-  await site.accounts.passwords.useReset(id, forced, second, "192.0.2.1");
+  await site.accounts.passwords.useReset(id, forced, second, { from: "192.0.2.1" });
   t.ok(await site.accounts.passwords.matches(id, second), "also after a restart");
   t.notOk(JSON.stringify(await site.audited()).includes(forced));
   t.match((await site.audited()).at(-1), { event: "password-changed", who: "bob", from: "192.0.2.1", user: "bob" });

@@ -16,7 +16,7 @@ const sudoToken: TokenRequest = { ...plainToken, scopes: ["user:all", "site-admi
 
 function authenticate(authenticator: Authenticator, authorization?: string, query = ""): string {
   const headers = new Map(authorization === undefined ? [] : [["authorization", authorization]]);
-  return shown(authenticator.authenticate({ query, path: "/.api/graphql", headers, remoteAddress: "192.0.2.1" }));
+  return shown(authenticator.authenticate({ query, path: "/.api/graphql", headers, remoteAddress: "192.0.2.1", requestId: "abc" }));
 }
 
 function shown(entry: AuthResult): string {
@@ -189,6 +189,7 @@ t.test(
           ["x-requested-with", "Sourcegraph"],
         ]),
         remoteAddress: "192.0.2.1",
+        requestId: "",
       });
     t.match(withCookie(`sgs=${session}`), { viewer: { name: "ann", isSignedIn: true } });
     t.same(uses(), [true, true, true]);
@@ -252,7 +253,7 @@ t.test("limits on attempts and on their log lines are durations, which do not de
   const kinds: string[] = [];
   for (let i = 0; i < 7; i++) {
     clock.set(now + (i % 2 === 0 ? i : -i) * dayMs);
-    kinds.push((await signIn.signIn("bob", "no password", "192.0.2.1")).kind);
+    kinds.push((await signIn.signIn("bob", "no password", { from: "192.0.2.1" })).kind);
   }
   t.same(kinds, [...new Array<string>(5).fill("wrong"), "locked", "locked"]);
   for (let i = 0; i < 200; i++) {
@@ -270,9 +271,9 @@ t.test("a link to set a password expires by the wall clock", async (t) => {
   const now = new Date().getTime();
   const clock = wallClock(t);
   clock.set(now + 2 * dayMs);
-  await t.rejects(site.accounts.passwords.useReset(id, code, "a password of bob", "192.0.2.1"), { code: "forbidden" });
+  await t.rejects(site.accounts.passwords.useReset(id, code, "a password of bob", { from: "192.0.2.1" }), { code: "forbidden" });
   clock.set(now - 2 * dayMs);
-  t.match(await site.accounts.passwords.useReset(id, code, "a password of bob", "192.0.2.1"), { name: "bob" });
+  t.match(await site.accounts.passwords.useReset(id, code, "a password of bob", { from: "192.0.2.1" }), { name: "bob" });
 });
 
 t.test("a start deletes tokens that expired long ago", async (t) => {
@@ -409,5 +410,5 @@ t.test("the audit log records actors and actions", async (t) => {
   for (let i = 0; i < 500; i++) authenticate(site.authenticator(true), "token x");
   const refusals = (await site.audited()).filter(({ event }) => event === "credential-refused");
   t.ok(refusals.length < 20, `${refusals.length} lines of 500 refusals`);
-  t.match(refusals[0], { from: "192.0.2.1", reason: "Invalid access token." });
+  t.match(refusals[0], { from: "192.0.2.1", requestId: "abc", reason: "Invalid access token." });
 });

@@ -27,7 +27,7 @@ async function signInOf(
     { allowSignup: false, sessionLifetimeMs: 60_000, isReserved: () => false },
     () => nowMs,
   );
-  return (name, text, from) => signIn.signIn(name, text, from);
+  return (name, text, from) => signIn.signIn(name, text, { from });
 }
 
 /** 0 if there is no wait. */
@@ -84,13 +84,13 @@ t.test("names that are asked for by signing up", async (t) => {
   const signIn = new SignIn(site.accounts, site.audit, settings, () => nowMs);
   for (const name of ["ann", "fay"]) {
     const given = { name, email: "", password };
-    await t.rejects(signIn.signUp(given, proxy), { message: `username "${name}" is already taken` });
-    await t.rejects(signIn.signUp({ ...given, password: "short" }, proxy), { message: /too short/ });
+    await t.rejects(signIn.signUp(given, { from: proxy }), { message: `username "${name}" is already taken` });
+    await t.rejects(signIn.signUp({ ...given, password: "short" }, { from: proxy }), { message: /too short/ });
   }
   // A password that is too short is refused before it is hashed, and counts as well.
   for (let i = 4; i < freeOfNetwork; i++)
-    await t.rejects(signIn.signUp({ name: "eve", email: "", password: "short" }, proxy), { message: /too short/ });
+    await t.rejects(signIn.signUp({ name: "eve", email: "", password: "short" }, { from: proxy }), { message: /too short/ });
   for (const name of ["ann", "fay", "eve"])
-    t.equal(waitOf(await signIn.signUp({ name, email: "", password }, proxy)), 1000, name);
-  t.equal(signIn.nameCheckWaitMs(proxy), 0, "the question alone is counted apart");
+    t.equal(waitOf(await signIn.signUp({ name, email: "", password }, { from: proxy })), 1000, name);
+  t.equal(signIn.nameCheckWaitMs({ from: proxy }), 0, "the question alone is counted apart");
 });

@@ -420,8 +420,8 @@ t.test("a replaced text that is used later ends the token", async (t) => {
   const approval = { userId: (await site.user("ann", false)).id, isStillApproved: () => true };
   const program = { client, note: "src" };
   const times = { lifetimeMs: 3_600_000, refreshMs: 86_400_000, familyMs: 3 * 86_400_000 };
-  const create = async () => (await accessTokens.createRefreshable(approval, program, times, "test"))!;
-  const refresh = (text: string, from = "test") => accessTokens.refresh(text, client, times, from);
+  const create = async () => (await accessTokens.createRefreshable(approval, program, times, { from: "test" }))!;
+  const refresh = (text: string, from = "test") => accessTokens.refresh(text, client, times, { from });
   const made = await create();
   t.equal(accessTokens.find(made.text, startMs + times.lifetimeMs), undefined, "it expires");
   clock.set(startMs + 2 * times.lifetimeMs);
@@ -444,7 +444,7 @@ t.test("a replaced text that is used later ends the token", async (t) => {
     for (let i = 0; i < 5; i++) texts.push((await refresh(texts.at(-1)!))!.refreshText);
     t.equal(new Set(texts).size, 6);
     const replays = Array.from({ length: 3 }, () => refresh(texts.at(-1 - back)!, "thief"));
-    t.same(await Promise.all([...replays, accessTokens.revoke(texts[0]!, "thief")]), Array(4).fill(undefined));
+    t.same(await Promise.all([...replays, accessTokens.revoke(texts[0]!, { from: "thief" })]), Array(4).fill(undefined));
     t.equal(await refresh(texts.at(-1)!), undefined, `a text ${back} before ended the family`);
   }
   let { token, refreshText } = await create();

@@ -150,7 +150,12 @@ t.test("a session from sign-in to sign-out", async (t) => {
   t.equal(await whoIs(again, { ...asBrowser, cookie: cookie! }), "401 Private mode requires authentication.");
   t.equal(await whoIs(again, { ...asBrowser, cookie: byAddress }), "bob", "the other session goes on");
   t.equal((await post(again, "/-/sign-out", "", { cookie: byAddress, origin: "null" })).status, 403);
-  const last = await post(again, "/-/sign-out", "", { cookie: byAddress, accept: "text/html", origin: again.url });
+  const last = await post(again, "/-/sign-out", "", {
+    cookie: byAddress,
+    accept: "text/html",
+    origin: again.url,
+    "x-request-id": "of-the-proxy-7",
+  });
   t.match([last.status, last.headers.get("location")], [303, "/"]);
   t.equal(await whoIs(again, { ...asBrowser, cookie: byAddress }), "401 Private mode requires authentication.");
 
@@ -165,7 +170,7 @@ t.test("a session from sign-in to sign-out", async (t) => {
       { event: "sign-in", who: "bob", from: "127.0.0.1" },
       { event: "sign-in", who: "bob" },
       { event: "sign-out", who: "bob" },
-      { event: "sign-out", who: "bob" },
+      { event: "sign-out", who: "bob", requestId: "of-the-proxy-7" },
     ],
   );
   for (const secret of [password, cookie!.slice(4)]) t.notOk(audit.includes(secret));
