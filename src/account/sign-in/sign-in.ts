@@ -133,7 +133,8 @@ export class SignIn {
    */
   nameCheckWaitMs(sender: Sender): number {
     const waitMs = this.#ofNameCheck.begin(networkPrefix(sender.from), this.#now());
-    if (waitMs > 0) this.#audit.recordSignInRefusal(sender, { user: undefined, reason: "too many questions for names" });
+    if (waitMs > 0)
+      this.#audit.recordSignInRefusal(sender, { user: undefined, reason: "too many questions for names" });
     return waitMs;
   }
 

@@ -653,6 +653,14 @@ export const optionTable = {
     description:
       "Where the span of each search is sent, by OTLP over HTTP with JSON, such as http://127.0.0.1:4318/v1/traces. Spans of a client that sends traceparent belong to its trace; if it has not sampled the trace, there is none.",
   },
+  "tracing.credential": {
+    kind: "string",
+    default: "",
+    pattern: secretSourcePattern,
+    allowed: "file:/PATH, or credential:NAME",
+    description:
+      "Where to read what tracing.endpoint asks for: a file or a systemd credential with a header, such as x-api-key: KEY, or with a token, which is sent as Authorization: Bearer TOKEN. It is read for each batch.",
+  },
   "log.level": {
     kind: "choice",
     default: "info",

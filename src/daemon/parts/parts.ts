@@ -188,7 +188,12 @@ function createSpanExporter(
     "host.name": hostname(),
     "process.pid": String(process.pid),
   };
-  return new SpanExporter({ send: spanSender(tracing.endpoint, userAgent()), resource, metrics, log });
+  return new SpanExporter({
+    send: spanSender(tracing.endpoint, userAgent(), tracing.credential),
+    resource,
+    metrics,
+    log,
+  });
 }
 
 function userAgent(): string {

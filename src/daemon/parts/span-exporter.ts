@@ -2,6 +2,7 @@ import { callAfter, type PendingCall } from "../../base/deadline.js";
 import { errorMessage } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
 import type { Metrics } from "../../base/metrics.js";
+import { readSecret } from "../../base/secret-source.js";
 import type { SearchSpan } from "../../search/report/search-span.js";
 
 /** Spans that wait. Each takes about 1 KB. */
@@ -178,10 +179,23 @@ function toValue(value: string | number): unknown {
 /** Limit on the part of an answer that is read. */
 const answerBytesMax = 64 << 10;
 
-/** Sends batches to a URL. */
-export function spanSender(url: string, userAgent: string): SendSpans {
+/** A header, as in a file. Other texts are tokens. */
+const headerLine = /^([A-Za-z0-9-]+): +(\S.*)$/;
+
+/**
+ * Sends batches to a URL. `credential` is where the header that lets them in is, or "": the line `NAME: VALUE`, or a token, which is sent as
+ * `Authorization: Bearer`. It is read for each batch, so that it can be replaced; throws `bad-config` if it cannot be read at the start.
+ */
+export function spanSender(url: string, userAgent: string, credential: string): SendSpans {
+  const readHeader = (): Readonly<Record<string, string>> => {
+    if (credential === "") return {};
+    const text = readSecret(credential, "tracing.credential");
+    const [, name, value] = headerLine.exec(text) ?? ["", "Authorization", `Bearer ${text}`];
+    return { [name]: value };
+  };
+  readHeader();
   return async (json, signal) => {
-    const headers = { "Content-Type": "application/json", "User-Agent": userAgent };
+    const headers = { "Content-Type": "application/json", "User-Agent": userAgent, ...readHeader() };
     const response = await fetch(url, { method: "POST", headers, body: json, redirect: "manual", signal });
     return { status: response.status, rejectedCount: await readRejectedCount(response) };
   };

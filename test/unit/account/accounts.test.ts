@@ -16,7 +16,9 @@ const sudoToken: TokenRequest = { ...plainToken, scopes: ["user:all", "site-admi
 
 function authenticate(authenticator: Authenticator, authorization?: string, query = ""): string {
   const headers = new Map(authorization === undefined ? [] : [["authorization", authorization]]);
-  return shown(authenticator.authenticate({ query, path: "/.api/graphql", headers, remoteAddress: "192.0.2.1", requestId: "abc" }));
+  return shown(
+    authenticator.authenticate({ query, path: "/.api/graphql", headers, remoteAddress: "192.0.2.1", requestId: "abc" }),
+  );
 }
 
 function shown(entry: AuthResult): string {
@@ -271,9 +273,13 @@ t.test("a link to set a password expires by the wall clock", async (t) => {
   const now = new Date().getTime();
   const clock = wallClock(t);
   clock.set(now + 2 * dayMs);
-  await t.rejects(site.accounts.passwords.useReset(id, code, "a password of bob", { from: "192.0.2.1" }), { code: "forbidden" });
+  await t.rejects(site.accounts.passwords.useReset(id, code, "a password of bob", { from: "192.0.2.1" }), {
+    code: "forbidden",
+  });
   clock.set(now - 2 * dayMs);
-  t.match(await site.accounts.passwords.useReset(id, code, "a password of bob", { from: "192.0.2.1" }), { name: "bob" });
+  t.match(await site.accounts.passwords.useReset(id, code, "a password of bob", { from: "192.0.2.1" }), {
+    name: "bob",
+  });
 });
 
 t.test("a start deletes tokens that expired long ago", async (t) => {

@@ -204,8 +204,12 @@ t.test("a flood of rejections does not hide those of another address", async (t)
   const audit = new AuditLog(file, silentLog());
   for (let i = 0; i < 10_000; i++) audit.recordRefusal({ from: "192.0.2.66" }, "Invalid access token.");
   for (let i = 0; i < 10_000; i++)
-    audit.recordRefusal({ from: `2001:0db8:0000:0001:${(i + 4096).toString(16)}:0000:0000:0001` }, "Invalid access token.");
-  for (let i = 0; i < 3; i++) audit.recordSignInRefusal({ from: "192.0.2.7" }, { user: "ann", reason: "wrong password" });
+    audit.recordRefusal(
+      { from: `2001:0db8:0000:0001:${(i + 4096).toString(16)}:0000:0000:0001` },
+      "Invalid access token.",
+    );
+  for (let i = 0; i < 3; i++)
+    audit.recordSignInRefusal({ from: "192.0.2.7" }, { user: "ann", reason: "wrong password" });
   const ofAnn = lines.filter(({ user }) => user === "ann");
   t.equal(ofAnn.length, 3, "each has a line");
   t.ok(lines.length < 20, `${lines.length} lines`);
@@ -226,7 +230,8 @@ t.test("a flood of rejections does not hide those of another address", async (t)
     });
   }
   lines.length = 0;
-  for (let i = 0; i < 100_000; i++) audit.recordRefusal({ from: `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}` }, `reason ${i}`);
+  for (let i = 0; i < 100_000; i++)
+    audit.recordRefusal({ from: `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}` }, `reason ${i}`);
   await audit.close();
   t.ok(lines.length < 3600, `${lines.length} lines of 100,000 addresses`);
 });

@@ -89,7 +89,9 @@ t.test("names that are asked for by signing up", async (t) => {
   }
   // A password that is too short is refused before it is hashed, and counts as well.
   for (let i = 4; i < freeOfNetwork; i++)
-    await t.rejects(signIn.signUp({ name: "eve", email: "", password: "short" }, { from: proxy }), { message: /too short/ });
+    await t.rejects(signIn.signUp({ name: "eve", email: "", password: "short" }, { from: proxy }), {
+      message: /too short/,
+    });
   for (const name of ["ann", "fay", "eve"])
     t.equal(waitOf(await signIn.signUp({ name, email: "", password }, { from: proxy })), 1000, name);
   t.equal(signIn.nameCheckWaitMs({ from: proxy }), 0, "the question alone is counted apart");

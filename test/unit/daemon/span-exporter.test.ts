@@ -1,6 +1,8 @@
 /** Export of spans by OTLP: what is sent, what waits, and what is dropped. */
+import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import t from "tap";
 import { silentLog } from "../../../src/base/log.js";
 import { createMetrics } from "../../../src/base/metrics.js";
@@ -161,16 +163,19 @@ t.test("without a collector the queue is bounded, and nothing waits for it", asy
 
 t.test("over HTTP", async (t) => {
   const bodies: unknown[] = [];
+  let headers: Readonly<Record<string, unknown>> = {};
   let answer = { status: 200, text: '{"partialSuccess":{"rejectedSpans":"2"}}' };
   const server = createServer(async (request, response) => {
     const chunks: Uint8Array[] = [];
     for await (const chunk of request as AsyncIterable<Uint8Array>) chunks.push(chunk);
+    headers = request.headers;
     bodies.push([request.method, request.url, request.headers["content-type"], Buffer.concat(chunks).toString()]);
     response.writeHead(answer.status).end(answer.text);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.teardown(() => server.close());
-  const send = spanSender(`http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/traces`, "trawl/1");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/traces`;
+  const send = spanSender(url, "trawl/1", "");
   const signal = new AbortController().signal;
   t.same(await send("{}", signal), { status: 200, rejectedCount: 2 });
   t.same(bodies, [["POST", "/v1/traces", "application/json", "{}"]]);
@@ -180,5 +185,27 @@ t.test("over HTTP", async (t) => {
   }
   answer = { status: 302, text: "" };
   t.same(await send("{}", signal), { status: 302, rejectedCount: 0 }, "a redirect is not followed");
+  t.notOk("authorization" in headers);
+
+  const file = join(t.testdir({}), "credential");
+  const sendWith = (text: string) => {
+    writeFileSync(file, text);
+    return spanSender(url, "trawl/1", `file:${file}`);
+  };
+  await sendWith("s3cret\n")("{}", signal);
+  t.match(headers, { authorization: "Bearer s3cret" });
+  const withKey = sendWith("x-api-key: one: two\n");
+  await withKey("{}", signal);
+  t.match(headers, { "x-api-key": "one: two", "content-type": "application/json" });
+  t.notOk("authorization" in headers);
+  writeFileSync(file, "Authorization: Basic YTpi\r\n");
+  await withKey("{}", signal);
+  t.match(headers, { authorization: "Basic YTpi" }, "it is read again for each batch");
+  writeFileSync(file, "one\nX-Other: two\n");
+  await t.rejects(withKey("{}", signal), { code: "bad-config", message: /^tracing\.credential: .*more than one line/ });
+  t.throws(() => spanSender(url, "trawl/1", "file:/nonexistent"), {
+    code: "bad-config",
+    message: /^tracing\.credential: cannot read its secret: ENOENT/,
+  });
   server.closeAllConnections();
 });

@@ -444,7 +444,10 @@ t.test("a replaced text that is used later ends the token", async (t) => {
     for (let i = 0; i < 5; i++) texts.push((await refresh(texts.at(-1)!))!.refreshText);
     t.equal(new Set(texts).size, 6);
     const replays = Array.from({ length: 3 }, () => refresh(texts.at(-1 - back)!, "thief"));
-    t.same(await Promise.all([...replays, accessTokens.revoke(texts[0]!, { from: "thief" })]), Array(4).fill(undefined));
+    t.same(
+      await Promise.all([...replays, accessTokens.revoke(texts[0]!, { from: "thief" })]),
+      Array(4).fill(undefined),
+    );
     t.equal(await refresh(texts.at(-1)!), undefined, `a text ${back} before ended the family`);
   }
   let { token, refreshText } = await create();
