@@ -125,7 +125,7 @@ function probesOf(folder: string): number[] {
   const isProbe = (pid: string): boolean => {
     try {
       const words = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
-      return words.includes(folder) && words.some((word) => /\/store-probe\.m?js$/.test(word));
+      return words.includes(folder) && words.some((word) => /\/store-probe\.(?:js|start\.cjs)$/.test(word));
     } catch {
       return false;
     }
