@@ -1,0 +1,140 @@
+/**
+ * Writes the code that V8 compiles from a bundle into its folder `code` (compiled-code.cjs), by starting a daemon three times.
+ *
+ * V8 takes code only from the same release of Node on the same kind of processor: the code has the checksum of the snapshot that this Node
+ * starts from. With Node 24 the header of code made on x64 and on arm64 differs in that alone, also the name of its file is the same, and each
+ * refuses the other's. So that of a package for another processor is written by Node for that processor, under emulation.
+ */
+import { execFileSync, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
+
+/** How often threads write their compiled code (compiled-code.cjs). */
+const writesMs = 500;
+
+/** A thread writes after half a second; on a busy machine it starts late. */
+const threadsMsMax = 120_000;
+
+/** A thread that has not written for so long has ended. */
+const endedMs = 20 * writesMs;
+
+/** In each, threads add what the others of their kind have compiled in those before. */
+const passes = 3;
+
+/**
+ * Starts a daemon several times and lets it do what most tests ask for, so that the code of it is written. `bundle` is the folder of the bundle,
+ * `node` the command that starts Node, and `slowness` how many times as long everything takes with it.
+ */
+export async function writeCode(bundle, node = [process.execPath], slowness = 1) {
+  const code = join(bundle, "code");
+  const variables = { PATH: process.env.PATH, HOME: "/nonexistent", TRAWL_WRITE_CODE: String(slowness * writesMs) };
+  const program = { bundle, code, node, variables, slowness };
+  const folder = mkdtempSync(join(tmpdir(), "trawl-bundle-"));
+  try {
+    const repository = join(folder, "repository");
+    mkdirSync(repository);
+    writeFileSync(join(repository, "main.ts"), "export function first(): number {\n  return 1;\n}\n");
+    const git = (...args) =>
+      execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@example.com", ...args], { cwd: repository });
+    git("init", "--quiet");
+    git("add", ".");
+    git("commit", "--quiet", "--message=one");
+    const data = join(folder, "data");
+    for (let pass = 0; pass < passes; pass++) await serveOnce(program, data, `pass-${pass}`, repository);
+    // The daemon starts it without flags and variables.
+    for (const store of ["catalog", "shards"]) {
+      const kind = store === "catalog" ? "records" : "shards";
+      const args = [join(bundle, "store-probe.start.cjs"), String(process.pid), kind, join(data, store), "look"];
+      execFileSync(node[0], [...node.slice(1), ...args], { stdio: "ignore", env: variables });
+    }
+    // Marks, and what a thread was writing when it was ended.
+    for (const name of readdirSync(code).filter((name) => /-\d+$/.test(name))) rmSync(join(code, name));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function serveOnce(program, data, name, repository) {
+  const serve = ["serve", "--data", data, "--listen", "127.0.0.1:0", "--set", "search.warmPercent=0"];
+  const daemon = start(program, [...serve, "--set", "workers=1", "--set", "index.workers=1"]);
+  try {
+    const url = await listening(daemon);
+    await ended(start(program, ["repo", "add", name, repository, "--data", data]));
+    await ended(start(program, ["search", "first", "--data", data]));
+    for (const query of ["q=first", "q=type:commit+one", "q=count:all+type:diff+first"])
+      await (await fetch(`${url}/.api/search/stream?${query}`)).text();
+    const body = JSON.stringify({
+      query: `{ repository(name: "${name}") { commit(rev: "HEAD") { blob(path: "main.ts") { content highlight(disableTimeout: true) { html } symbols { nodes { name } } } } } }`,
+    });
+    const headers = { "content-type": "application/json" };
+    await (await fetch(`${url}/.api/graphql`, { method: "POST", headers, body })).text();
+    await untilThreadsHaveWritten(program, daemon.pid);
+  } finally {
+    daemon.kill("SIGTERM");
+    await ended(daemon);
+  }
+}
+
+/**
+ * Waits until each thread that the requests have started has written what it compiled for them: for the second mark of each
+ * (compiled-code.cjs), since it may be writing already. A thread that has ended writes none.
+ */
+async function untilThreadsHaveWritten({ code, slowness }, pid) {
+  const since = Date.now();
+  const marks = new Map();
+  for (;;) {
+    if (Date.now() > since + slowness * threadsMsMax)
+      throw new Error(`threads have not written their compiled code: ${[...marks.keys()].join(", ")}`);
+    await sleep(10);
+    for (const name of readdirSync(code).filter((name) => name.includes(`.written-${pid}-`))) {
+      const { mtimeMs } = statSync(join(code, name));
+      const mark = marks.get(name) ?? { count: 0, mtimeMs: since };
+      if (mtimeMs > mark.mtimeMs) marks.set(name, { count: mark.count + 1, mtimeMs });
+    }
+    const isDone = ({ count, mtimeMs }) => count >= 2 || Date.now() > mtimeMs + slowness * endedMs;
+    const names = [...marks].filter(([, mark]) => isDone(mark)).map(([name]) => name);
+    const isEach = ["search", "read", "ingest"].every((kind) =>
+      names.some((name) => name.includes(`+${kind}-worker.`)),
+    );
+    if (isEach && names.length === marks.size) return;
+  }
+}
+
+/** Without flags of V8, like bin/trawl, since V8 uses compiled code only with the same ones. */
+function start({ bundle, node, variables }, args) {
+  const program = `const { run } = await import(${JSON.stringify(pathToFileURL(join(bundle, "cli.mjs")).href)});
+process.exitCode = await run(["node", "trawl", ...process.argv.slice(1)]);
+if (process.argv[1] === "serve") process.exit();`;
+  return spawn(node[0], [...node.slice(1), "--input-type=module", "-e", program, "--", ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: variables,
+  });
+}
+
+function ended(child) {
+  child.stdout.resume();
+  child.stderr.resume();
+  return new Promise((resolve) => {
+    if (child.exitCode !== null || child.signalCode !== null) resolve(undefined);
+    else child.on("exit", resolve);
+  });
+}
+
+function listening(child) {
+  return new Promise((resolve, reject) => {
+    let text = "";
+    let errors = "";
+    child.stderr.on("data", (bytes) => {
+      errors += bytes;
+    });
+    child.stdout.on("data", (bytes) => {
+      text += bytes;
+      const url = /^trawld: listening on (.*)\n/m.exec(text)?.[1];
+      if (url !== undefined) resolve(url);
+    });
+    child.on("exit", (code) => reject(new Error(`the bundled daemon ended with ${code}: ${errors}`)));
+  });
+}
