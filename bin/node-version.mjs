@@ -61,7 +61,11 @@ export function madeForProblem(made, { arch, versions }) {
   const release = releases.find((one) => one.abi === abi);
   const wanted = `Node ${release ? release.major : `with ABI ${abi}`} on ${madeArch}`;
   const remedy =
-    by === "package" ? `install that Node, or a package for this one` : "run `make build` with this Node, or use that one";
+    by !== "package"
+      ? "run `make build` with this Node, or use that one"
+      : madeArch === arch
+        ? "install that Node, or a package for this one"
+        : "install a package for this processor";
   return `this was compiled for ${wanted}, and this is Node ${versions.node} on ${arch}: ${remedy}`;
 }
 

@@ -66,7 +66,11 @@ t.test("what was compiled or packaged for another platform is rejected with a re
   );
   t.equal(
     madeForProblem("arm64 137 package\n", here),
-    "this was compiled for Node 24 on arm64, and this is Node 24.1.0 on x64: install that Node, or a package for this one",
+    "this was compiled for Node 24 on arm64, and this is Node 24.1.0 on x64: install a package for this processor",
+  );
+  t.equal(
+    madeForProblem("x64 115 package\n", here),
+    "this was compiled for Node 20 on x64, and this is Node 24.1.0 on x64: install that Node, or a package for this one",
   );
 });
 
