@@ -52,6 +52,7 @@ help:
 	@echo "make bench            compare everything with other tools, an hour and a half; ARGS='--only peers' for one suite"
 	@echo "make bench-quick      a subset on the files of this checkout, three minutes"
 	@echo "make deb              a Debian package and a tarball in build/, with only the files needed at run time; VERSION=X"
+	@echo "make deb ARCH=arm64   the same for arm64, cross-compiled on amd64 for Debian 13 and Node 24"
 	@echo "make deb-test         install, use, upgrade, roll back and remove it in a clean Debian root; SUITE=trixie, ROOT=DIR"
 	@echo "make systemd-test     run its unit under a real systemd in a clean Debian root; SUITE=trixie, ROOT=DIR"
 	@echo "make image            the container image in build/, built on Debian 13 with Node 24; CCACHE=DIR"
@@ -200,13 +201,18 @@ bench-quick: bundle
 
 # First, because what is missing is known before minutes of compiling.
 package-tools:
-	@bash scripts/debian-packages.sh package
+	@bash scripts/debian-packages.sh package $(cross)
+	@node scripts/cross-build.mjs $(arch_option) tools
 
 version = $(or $(VERSION),$(shell node -p 'require("./package.json").version'))
-deb_file = build/trawl_$(version)_$(shell dpkg --print-architecture).deb
+# ARCH is another processor than this one, with Debian's name (scripts/target.mjs).
+cross = $(filter-out $(shell dpkg --print-architecture 2>/dev/null),$(ARCH))
+arch_option = $(if $(cross),--arch=$(cross))
+deb_file = build/trawl_$(version)_$(or $(cross),$(shell dpkg --print-architecture)).deb
 
-deb: package-tools bundle nodegit
-	@node scripts/package.mjs build $(VERSION)
+deb: package-tools bundle $(if $(cross),,nodegit)
+	@node scripts/cross-build.mjs $(arch_option)
+	@node scripts/package.mjs $(arch_option) build $(VERSION)
 
 deb-test: deb
 	@scripts/deb-test.sh $(deb_file) $(or $(SUITE),bookworm) $(ROOT)

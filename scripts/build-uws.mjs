@@ -1,5 +1,5 @@
 /**
- * Makes the binary of uWebSockets.js for the running Node load with glibc 2.36 (Debian 12); it was linked with glibc 2.38.
+ * Makes the binary of uWebSockets.js for the running Node, or for that of `--arch=NAME` (target.mjs), load with glibc 2.36 (Debian 12); it was linked with glibc 2.38.
  *
  * It needs three functions of that release: strtol, strtoul and sscanf as C23 defines them, which also read binary numbers
  * such as 0b1. Nothing in it reads numbers of that form, so it is given the same functions of C99, which are in every glibc.
@@ -7,7 +7,8 @@
  */
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
+import { takeTarget } from "./target.mjs";
 
 const known = {
   // Node 20, 22 and 24 on x64
@@ -26,23 +27,21 @@ const known = {
     "50691cb2ed74d2e1711806a07a3f3c6419db5fd63d776c171912f9c097fd270a",
 };
 
-const name = `uws_${process.platform}_${process.arch}_${process.versions.modules}.node`;
-const path = fileURLToPath(new URL(`../node_modules/uWebSockets.js/${name}`, import.meta.url));
+const { target } = takeTarget(process.argv.slice(2));
+const path = join(target.tree, `node_modules/uWebSockets.js/uws_linux_${target.arch}_${target.abi}.node`);
 if (!existsSync(path)) fail(`${path} does not exist: uWebSockets.js has no binary for this Node on this system`);
-if (process.platform === "linux") {
-  const bytes = readFileSync(path);
-  const before = sha256(bytes);
-  if (!Object.values(known).includes(before)) {
-    const after = known[before];
-    relink(bytes);
-    if (after === undefined || sha256(bytes) !== after)
-      fail(
-        `${path} (SHA-256 ${before}, changed ${sha256(bytes)}) is not the file that scripts/build-uws.mjs was written for`,
-      );
-    // Checkouts may share the file by hard links.
-    writeFileSync(`${path}.new`, bytes);
-    renameSync(`${path}.new`, path);
-  }
+const bytes = readFileSync(path);
+const before = sha256(bytes);
+if (!Object.values(known).includes(before)) {
+  const after = known[before];
+  relink(bytes);
+  if (after === undefined || sha256(bytes) !== after)
+    fail(
+      `${path} (SHA-256 ${before}, changed ${sha256(bytes)}) is not the file that scripts/build-uws.mjs was written for`,
+    );
+  // Checkouts may share the file by hard links.
+  writeFileSync(`${path}.new`, bytes);
+  renameSync(`${path}.new`, path);
 }
 
 /** Changes a shared library for a 64-bit little-endian processor in place. */

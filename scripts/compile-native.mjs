@@ -1,8 +1,8 @@
 /**
- * Compiles native packages and the kernel for the running Node, and says how far it is. What is compiled already is left
- * as it is.
+ * Compiles native packages and the kernel for the running Node, or for Node on another processor (target.mjs), and says how far
+ * it is. What is compiled already is left as it is.
  *
- *   node scripts/compile-native.mjs NAME...
+ *   node scripts/compile-native.mjs [--arch=NAME] NAME...
  */
 import { execFileSync, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -10,6 +10,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { isInstalled, takeTarget } from "./target.mjs";
 
 const checkout = fileURLToPath(new URL("..", import.meta.url));
 
@@ -21,19 +22,21 @@ const targets = {
   re2: { folder: "node_modules/re2", binary: "re2", seconds: 280 },
   lmdb: { folder: "node_modules/lmdb", binary: "lmdb", seconds: 60, patch: "scripts/patch-lmdb.sh" },
   nodegit: { folder: "node_modules/nodegit", binary: "nodegit", seconds: 400, isOptional: true },
+  // The npm package with its binary for arm64 has one for musl only.
+  "msgpackr-extract": { folder: "node_modules/msgpackr-extract", binary: "extract", seconds: 5 },
   kernel: { folder: "src/native", binary: "trawl_kernel", seconds: 50 },
 };
 
 /** How often a line says how far it is where lines cannot be overwritten. */
 const reportMs = 15_000;
 
-const names = process.argv.slice(2);
+const { args: names, target: platform } = takeTarget(process.argv.slice(2));
 const wanted = names.map((name) => ({ name, ...targets[name] })).filter((target) => !isCurrent(target));
 
 async function compileAll() {
   const seconds = wanted.reduce((sum, target) => sum + target.seconds, 0) / processors();
   process.stdout.write(
-    `Compiling ${wanted.map(({ name }) => name).join(", ")}: ${duration(seconds)}${hasCcache() ? ", or a fraction of that if ccache knows the files" : ""}\n`,
+    `Compiling ${wanted.map(({ name }) => name).join(", ")}${platform.isHost ? "" : ` for ${platform.debian}`}: ${duration(seconds)}${isInstalled("ccache") ? ", or a fraction of that if ccache knows the files" : ""}\n`,
   );
   for (const [index, target] of wanted.entries()) {
     const title = `  ${target.name} (${index + 1} of ${wanted.length})`;
@@ -58,28 +61,30 @@ async function compileAll() {
 
 /** Where the record of what a binary was compiled from is. */
 function recordPath({ folder }) {
-  return join(checkout, folder, "build/Release/.trawl-compiled");
+  return join(platform.tree, folder, "build/Release/.trawl-compiled");
 }
 
 function isCurrent(target) {
   // An optional package may not be there.
-  if (target.isOptional && !existsSync(join(checkout, target.folder))) return true;
-  // Make knows when the kernel is older than its sources.
-  if (target.folder === "src/native") return false;
+  if (target.isOptional && !existsSync(join(platform.tree, target.folder))) return true;
+  // Make knows when the kernel of the checkout is older than its sources.
+  if (target.folder === "src/native" && platform.isHost) return false;
   const record = recordPath(target);
   return existsSync(record) && readFileSync(record, "utf8") === source(target);
 }
 
 /** What a binary is compiled from, for which architecture and ABI. */
 function source({ folder, patch }) {
-  const { version } = JSON.parse(readFileSync(join(checkout, folder, "package.json"), "utf8"));
+  const manifest = join(platform.tree, folder, "package.json");
+  // The tree's sources of the kernel are copied anew, without what was compiled, when one changes (cross-build.mjs).
+  const version = folder === "src/native" ? "kernel" : JSON.parse(readFileSync(manifest, "utf8")).version;
   const patched =
     patch === undefined
       ? ""
       : createHash("sha256")
           .update(readFileSync(join(checkout, patch)))
           .digest("hex");
-  return `${version} ${process.arch} ${process.versions.modules} ${patched}\n`;
+  return `${version} ${platform.arch} ${platform.abi} ${patched}\n`;
 }
 
 class CompileFault extends Error {
@@ -91,8 +96,9 @@ class CompileFault extends Error {
 }
 
 async function compile(target, title) {
-  const folder = join(checkout, target.folder);
-  if (target.patch !== undefined) execFileSync("bash", [join(checkout, target.patch)], { stdio: "inherit" });
+  const folder = join(platform.tree, target.folder);
+  if (target.patch !== undefined)
+    execFileSync("bash", [join(checkout, target.patch), platform.tree], { stdio: "inherit" });
   await gyp(folder, ["clean"]);
   await gyp(folder, ["configure"]);
   const count = objects(join(folder, "build"));
@@ -102,7 +108,7 @@ async function compile(target, title) {
   } finally {
     progress.end();
   }
-  if (target.folder !== "src/native") writeFileSync(recordPath(target), source(target));
+  if (target.folder !== "src/native" || !platform.isHost) writeFileSync(recordPath(target), source(target));
 }
 
 /** How many files the makefiles that gyp has written compile. */
@@ -114,18 +120,14 @@ function objects(build) {
 }
 
 function gyp(folder, args, onLine = () => {}) {
-  const env = { ...process.env };
-  if (hasCcache()) Object.assign(env, { CC: "ccache gcc", CXX: "ccache g++" });
   const program = join(checkout, "node_modules/node-gyp/bin/node-gyp.js");
-  const child = spawn(
-    process.execPath,
-    [program, ...args, "--directory", relative(checkout, folder), "--loglevel=error"],
-    {
-      cwd: checkout,
-      env,
-      stdio: ["ignore", "pipe", "pipe"],
-    },
-  );
+  const options = ["--directory", relative(checkout, folder), "--loglevel=error"];
+  if (!platform.isHost) options.push(`--arch=${platform.arch}`, `--nodedir=${join(platform.tree, "node")}`);
+  const child = spawn(process.execPath, [program, ...args, ...options], {
+    cwd: checkout,
+    env: { ...process.env, ...compilers() },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   let output = "";
   const take = (bytes) => {
     output = (output + bytes).slice(-20_000);
@@ -141,6 +143,20 @@ function gyp(folder, args, onLine = () => {}) {
     child.on("error", reject);
     child.on("close", (code) => (code === 0 ? resolve() : reject(new CompileFault(output))));
   });
+}
+
+/** For another processor libdeflate is not among the system's libraries. */
+function compilers() {
+  const { tools, libraries, gnu } = platform;
+  const launcher = isInstalled("ccache") ? "ccache " : "";
+  if (platform.isHost) return launcher === "" ? {} : { CC: "ccache gcc", CXX: "ccache g++" };
+  return {
+    CC: `${launcher}${tools.cc}`,
+    CXX: `${launcher}${tools.cxx}`,
+    AR: tools.ar,
+    CPLUS_INCLUDE_PATH: join(libraries, "usr/include"),
+    LDFLAGS: `-L${join(libraries, "usr/lib", gnu)}`,
+  };
 }
 
 /** Counts compiled files on one line of a terminal, and otherwise in a line every 15 s. */
@@ -171,10 +187,6 @@ function showProgress(title, count) {
 function processors() {
   const jobs = Number(process.env.JOBS ?? 1);
   return process.env.JOBS === "max" ? availableParallelism() : jobs > 0 ? jobs : 1;
-}
-
-function hasCcache() {
-  return (process.env.PATH ?? "").split(":").some((folder) => existsSync(join(folder, "ccache")));
 }
 
 function duration(seconds) {

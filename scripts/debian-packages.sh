@@ -3,7 +3,7 @@
 #
 #   scripts/debian-packages.sh            what the build needs
 #   scripts/debian-packages.sh nodegit    what compiling nodegit needs, which is optional
-#   scripts/debian-packages.sh package    what making a Debian package needs
+#   scripts/debian-packages.sh package    what making a Debian package needs; `package arm64` on another processor
 #   scripts/debian-packages.sh browser    what the tests need, most of it for the web pages
 set -euo pipefail
 
@@ -21,6 +21,7 @@ if [ "${1:-}" = nodegit ]; then
 fi
 if [ "${1:-}" = package ]; then
   required=(dpkg-dev binutils xz-utils)
+  if [ "${2:-}" = arm64 ]; then required+=(g++-aarch64-linux-gnu debian-archive-keyring); fi
   optional=()
 fi
 if [ "${1:-}" = browser ]; then

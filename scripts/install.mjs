@@ -57,7 +57,8 @@ function install() {
   });
   if (npm.status !== 0) fail("npm could not install the packages in package-lock.json: see its error above");
   checkHeaders();
-  for (const args of [["build-uws.mjs"], ["compile-native.mjs", "re2", "lmdb"], ["check-compiled.mjs"]])
+  const compiled = process.arch === "arm64" ? ["re2", "lmdb", "msgpackr-extract"] : ["re2", "lmdb"];
+  for (const args of [["build-uws.mjs"], ["compile-native.mjs", ...compiled], ["check-compiled.mjs"]])
     if (
       spawnSync(process.execPath, [join(checkout, "scripts", args[0]), ...args.slice(1)], { stdio: "inherit" })
         .status !== 0

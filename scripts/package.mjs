@@ -1,7 +1,9 @@
-// `make deb`: builds a Debian package and a tarball that contain the compiled program and its run-time dependencies.
+// `make deb`: builds a Debian package and a tarball that contain the compiled program and its run-time dependencies, for the platform that this
+// runs on or for another (target.mjs), for which cross-build.mjs has made what differs.
 //
-//   node scripts/package.mjs OUTPUT [VERSION]
+//   node scripts/package.mjs [--arch=NAME] OUTPUT [VERSION]
 import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import {
   chmodSync,
   cpSync,
@@ -17,12 +19,15 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { releases } from "../bin/node-version.mjs";
 import { billOfMaterials } from "./sbom.mjs";
+import { takeTarget } from "./target.mjs";
+import { writeCode } from "./write-code.mjs";
 
 const checkout = fileURLToPath(new URL("..", import.meta.url));
 const manifest = JSON.parse(readFileSync(join(checkout, "package.json"), "utf8"));
-const [, , output = "build", version = manifest.version] = process.argv;
-const architecture = { x64: "amd64", arm64: "arm64" }[process.arch];
-const major = Number(process.versions.node.split(".")[0]);
+const { args, target } = takeTarget(process.argv.slice(2));
+const [output = "build", version = manifest.version] = args;
+const { tree, major } = target;
+const baseName = `trawl-${version}-linux-${target.arch}-node${major}`;
 const root = join(resolve(output), "root");
 const home = join(root, "usr/lib/trawl");
 
@@ -52,7 +57,7 @@ function runtimePackages() {
   const isImported = (name) => code.includes(`"${name}"`) || code.includes(`"${name}/`);
   const found = new Set();
   const visit = (name, from) => {
-    for (let folder = from; folder.length >= checkout.length - 1; folder = dirname(folder)) {
+    for (let folder = from; folder.length >= resolve(tree).length; folder = dirname(folder)) {
       const place = join(folder, "node_modules", name);
       if (!existsSync(join(place, "package.json"))) continue;
       if (found.has(place)) return;
@@ -64,12 +69,12 @@ function runtimePackages() {
       return;
     }
   };
-  const isCompiled = (name) => existsSync(join(checkout, "node_modules", name, `build/Release/${name}.node`));
+  const isCompiled = (name) => existsSync(join(tree, "node_modules", name, `build/Release/${name}.node`));
   const named = [
     ...Object.keys(manifest.dependencies),
     ...Object.keys(manifest.optionalDependencies).filter(isCompiled),
   ];
-  for (const name of named.filter(isImported)) visit(name, resolve(checkout));
+  for (const name of named.filter(isImported)) visit(name, resolve(tree));
   return [...found];
 }
 
@@ -88,8 +93,7 @@ function isRuntimeFile(path, packageFolder) {
     return false;
   if (/\.(map|ts|cts|mts|md|markdown|o|a|cc|c|cpp|h|hpp|gyp|gypi|mk)$/.test(inside) && !inside.endsWith(".d.js"))
     return false;
-  if (/^uws_/.test(basename(inside)))
-    return inside.includes(`_${process.platform}_${process.arch}_${process.versions.modules}.node`);
+  if (/^uws_/.test(basename(inside))) return inside.includes(`_linux_${target.arch}_${target.abi}.node`);
   return !/\.musl\.node$/.test(inside);
 }
 
@@ -115,40 +119,58 @@ function webPackages() {
 
 /** Writes what the package holds, into it and beside it. */
 function writeBill() {
-  const places = [...runtimePackages().map((folder) => relative(checkout, folder)), ...webPackages()];
+  const places = [...runtimePackages().map((folder) => relative(tree, folder)), ...webPackages()];
   const binaries = files(home).filter((path) => path.endsWith(".node"));
   const bill = billOfMaterials({ checkout, version, places, home, binaries: binaries.sort() });
   const text = `${JSON.stringify(bill, null, 2)}\n`;
   write("usr/share/doc/trawl/sbom.cdx.json", text);
-  const path = join(resolve(output), `trawl-${version}-linux-${process.arch}-node${major}.cdx.json`);
+  const path = join(resolve(output), `${baseName}.cdx.json`);
   writeFileSync(path, text);
   return path;
 }
 
 function stageProgram() {
-  copy(join(checkout, "dist/bundle"), join(home, "dist/bundle"));
+  const bundle = join(checkout, "dist/bundle");
+  copy(bundle, join(home, "dist/bundle"), (path) => target.isHost || path !== join(bundle, "code"));
   copy(join(checkout, "dist/web"), join(home, "dist/web"), (path) => !path.endsWith(".built"));
-  for (const path of [
-    "bin/trawl",
-    "bin/node-version.mjs",
-    "src/graphql/schema.graphql",
-    "src/native/build/Release/trawl_kernel.node",
-    "src/model/languages.tsv",
-  ])
+  for (const path of ["bin/trawl", "bin/node-version.mjs", "src/graphql/schema.graphql", "src/model/languages.tsv"])
     copy(join(checkout, path), join(home, path));
+  const kernel = "src/native/build/Release/trawl_kernel.node";
+  copy(join(tree, kernel), join(home, kernel));
   const { name, type, license, description } = manifest;
   writeFileSync(
     join(home, "package.json"),
     `${JSON.stringify({ name, version, description, license, type, private: true }, null, 2)}\n`,
   );
   for (const folder of runtimePackages())
-    copy(folder, join(home, relative(checkout, folder)), (path) => isRuntimeFile(path, folder));
+    copy(folder, join(home, relative(tree, folder)), (path) => isRuntimeFile(path, folder));
   // bin/trawl says for which platform it was made when it is started on another.
-  writeFileSync(join(home, "node_modules/.trawl-platform"), `${process.arch} ${process.versions.modules} package\n`);
+  writeFileSync(join(home, "node_modules/.trawl-platform"), `${target.arch} ${target.abi} package\n`);
   for (const path of files(home).filter((path) => path.endsWith(".node"))) {
-    run("strip", ["--strip-unneeded", path]);
+    run(target.tools.strip, ["--strip-unneeded", path]);
     chmodSync(path, 0o644);
   }
+}
+
+/** How many times as long the emulator may take. */
+const emulationSlowness = 4;
+
+/** Writes the compiled code of the bundle with Node for the other processor, unless the last package had the same bundle. */
+async function stageCode() {
+  const bundle = join(home, "dist/bundle");
+  const hash = createHash("sha256");
+  for (const path of [...files(bundle).sort(), join(tree, "node/.made-from")]) hash.update(readFileSync(path));
+  const madeFrom = hash.digest("hex");
+  const kept = join(tree, "code");
+  if (!existsSync(join(kept, madeFrom))) {
+    process.stdout.write(
+      `Starting Trawl with Node for ${target.debian} under emulation, which compiles its code: a few minutes\n`,
+    );
+    await writeCode(bundle, target.node, emulationSlowness);
+    rmSync(kept, { recursive: true, force: true });
+    copy(join(bundle, "code"), join(kept, madeFrom));
+  }
+  copy(join(kept, madeFrom), join(bundle, "code"));
 }
 
 /** Stages the files outside the program. The units in systemd/ are for a checkout in /opt, so paths are replaced. */
@@ -196,8 +218,12 @@ function libraryDependencies() {
   mkdirSync(join(work, "debian"), { recursive: true });
   writeFileSync(join(work, "debian/control"), "Source: trawl\n\nPackage: trawl\nArchitecture: any\n");
   const addons = files(home).filter((path) => path.endsWith(".node"));
-  const text = run("dpkg-shlibdeps", ["-O", "--ignore-missing-info", ...addons.map((path) => `-e${path}`)], {
+  // For another processor they are looked for in unpacked packages, which also say which version has which symbol.
+  const unpacked = target.isHost ? "" : join(target.libraries, "packages");
+  const places = target.isHost ? [] : readdirSync(unpacked).map((name) => `-S${join(unpacked, name)}`);
+  const text = run("dpkg-shlibdeps", ["-O", "--ignore-missing-info", ...places, ...addons.map((path) => `-e${path}`)], {
     cwd: work,
+    env: { ...process.env, DEB_HOST_ARCH: target.debian },
     stdio: ["ignore", "pipe", "ignore"],
   });
   rmSync(work, { recursive: true });
@@ -213,7 +239,7 @@ function buildDeb() {
     join(scripts, "control"),
     `Package: trawl
 Version: ${version}
-Architecture: ${architecture}
+Architecture: ${target.debian}
 Maintainer: Trawl <trawl@localhost>
 Installed-Size: ${installedKiB}
 Depends: nodejs (>= ${major}.${minor}), nodejs (<< ${major + 1}), git, systemd | systemd-standalone-sysusers, ${libraryDependencies()}
@@ -230,38 +256,36 @@ Description: code search over git repositories, complete and streamed
     writeFileSync(
       join(scripts, name),
       readFileSync(join(checkout, "scripts/package", name), "utf8")
-        .replaceAll("@ABI@", process.versions.modules)
+        .replaceAll("@ABI@", target.abi)
         .replaceAll("@MAJOR@", String(major)),
     );
     chmodSync(join(scripts, name), 0o755);
   }
-  const path = join(resolve(output), `trawl_${version}_${architecture}.deb`);
+  const path = join(resolve(output), `trawl_${version}_${target.debian}.deb`);
   run("dpkg-deb", ["--root-owner-group", "-Zxz", "--build", root, path]);
   rmSync(scripts, { recursive: true });
   return path;
 }
 
 function buildTarball() {
-  const name = `trawl-${version}-linux-${process.arch}-node${major}`;
-  const path = join(resolve(output), `${name}.tar.xz`);
+  const path = join(resolve(output), `${baseName}.tar.xz`);
   run("tar", [
     "--create",
     "--xz",
     `--file=${path}`,
     "--owner=0",
     "--group=0",
-    `--transform=s,^[.],${name},`,
+    `--transform=s,^[.],${baseName},`,
     `--directory=${root}`,
     ".",
   ]);
   return path;
 }
 
-if (architecture === undefined || process.platform !== "linux")
-  throw new Error(`packages for ${process.platform} ${process.arch} are not supported`);
 rmSync(root, { recursive: true, force: true });
 mkdirSync(home, { recursive: true });
 stageProgram();
+if (!target.isHost) await stageCode();
 stageSystem();
 for (const path of [writeBill(), buildDeb(), buildTarball()])
   process.stdout.write(`${path} ${(statSync(path).size / 1e6).toFixed(1)} MB\n`);

@@ -2,6 +2,8 @@
 # Makes four changes to the sources of LMDB 3.5.6 and its binding, which scripts/compile-native.mjs then compiles. What was compiled is
 # loaded instead of the binary that comes with the package.
 #
+#   scripts/patch-lmdb.sh [TREE]      the folder with node_modules, by default this checkout
+#
 # 1. The error of a page that cannot be written is printed into 100 bytes, which are too few for it: a full disk damaged the heap.
 # 2. V8 counts the size of a mapped value as memory of the heap, from which the binding subtracts it again. When a thread ends, V8
 #    subtracts it a second time, and Node 24 aborts because the sum is negative: it has to be added before.
@@ -10,7 +12,7 @@
 # 4. When a store cannot be opened, for example for lack of file descriptors, the binding deletes an object that it then uses and deletes
 #    again, and the process ends with SIGSEGV.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/../node_modules/lmdb"
+cd "${1:-$(dirname "${BASH_SOURCE[0]}")/..}/node_modules/lmdb"
 # Fails unless so many lines of the source match: the package is then another release.
 need() { # COUNT PATTERN CHANGE
   if [ "$(grep -cE "$2" "$source")" -ne "$1" ]; then

@@ -74,6 +74,30 @@ t.test("what was compiled or packaged for another platform is rejected with a re
   );
 });
 
+t.test(
+  "what a package for another processor needs is said in one line",
+  { skip: process.arch !== "x64" },
+  async (t) => {
+    const tools = t.testdir({ "aarch64-linux-gnu-g++": "", "aarch64-linux-gnu-strip": "" });
+    const check = (arch: string, path: string): { status: number | null; stderr: string } =>
+      spawnSync(process.execPath, [join(checkout, "scripts/cross-build.mjs"), `--arch=${arch}`, "tools"], {
+        encoding: "utf8",
+        env: { PATH: path },
+      });
+    t.match(check("arm64", "/nonexistent"), {
+      status: 1,
+      stderr:
+        /^trawl: aarch64-linux-gnu-g\+\+ is missing, [^\n]*: on Debian, run apt-get install g\+\+-aarch64-linux-gnu\n$/,
+    });
+    t.match(check("arm64", tools), { status: 1, stderr: /^trawl: apt-get is missing, [^\n]*\n$/ });
+    t.match(check("amd64", "/nonexistent"), { status: 0, stderr: "" });
+    t.match(check("riscv64", tools), {
+      status: 1,
+      stderr: "trawl: there are no packages for linux on riscv64, only for Linux on amd64 and arm64\n",
+    });
+  },
+);
+
 t.test("native packages that were not compiled here are rejected", async (t) => {
   const build = { "re2.node": "binary", ".deps": { Release: { "re2.node.d": "command" } } };
   const folder = t.testdir({
@@ -280,7 +304,7 @@ t.test("fish", { skip: isInstalled("fish") ? false : "fish is not installed" }, 
 t.test("the scripts of the package are valid", async (t) => {
   for (const name of ["preinst", "postinst", "prerm", "postrm", "trawl", "container-entry"])
     t.equal(spawnSync("sh", ["-n", join(checkout, "scripts/package", name)]).status, 0, name);
-  for (const name of ["deb-test", "image", "image-test", "arm64-test", "release", "package/image-root"])
+  for (const name of ["deb-test", "image", "image-test", "arm64-test", "node-package", "release", "package/image-root"])
     t.equal(spawnSync("bash", ["-n", join(checkout, `scripts/${name}.sh`)]).status, 0, name);
 });
 
@@ -330,7 +354,7 @@ t.test("the page of binaries has the hashes of the lockfile", async (t) => {
     const name = place.slice(place.lastIndexOf("node_modules/") + "node_modules/".length);
     const isBinary =
       cpu.some((one) => one === "x64" || one === "arm64") && os.includes("linux") && !libc?.includes("musl");
-    if (["re2", "lmdb", "nodegit", "uWebSockets.js"].includes(name) || (isBinary && dev !== true))
+    if (["re2", "lmdb", "nodegit", "uWebSockets.js", "msgpackr-extract"].includes(name) || (isBinary && dev !== true))
       wanted.set(name, `${version} ${integrity}`);
   }
   t.strictSame(new Map([...found].sort()), new Map([...wanted].sort()));
