@@ -205,12 +205,14 @@ t.test("each viewer gets the responses of a daemon without the other repositorie
   const { daemon, tokens } = await daemonWith(t, sources);
   const reference = await daemonWith(t, sources);
   const answers = new Map<string, Map<string, string>>();
+  // The admin, who sees everything, is compared in long runs only.
+  const compared = chosen(viewers, "bob", "ann", "nobody");
   // Viewers with less access request first, so that cached responses of others would be noticed.
-  for (const viewer of [...viewers].reverse())
+  for (const viewer of [...compared].reverse())
     answers.set(viewer, await answersOf(daemon, withToken(tokens.get(viewer))));
   const left = new Set(known.map(({ name }) => name));
   const signedIn = chosen<string>(["admin", "bob", "ann"], "bob");
-  for (const viewer of viewers) {
+  for (const viewer of compared) {
     for (const { name, seenBy } of known) {
       if (seenBy.includes(viewer) || !left.delete(name)) continue;
       await reference.daemon.remove(name);
