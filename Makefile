@@ -58,7 +58,7 @@ help:
 	@echo "make image            the container image in build/, built on Debian 13 with Node 24; CCACHE=DIR"
 	@echo "make image-test       start it with a read-only root: without a volume, and with one to a search"
 	@echo "make arm64-test       compile the kernel for arm64, and run its tests under emulation; ROOT=DIR"
-	@echo "make release          what a release consists of, in build/: package, tarball, image, bill of materials, client, checksums"
+	@echo "make release          what a release consists of, in build/: packages, tarballs, image, bill of materials, client, checksums"
 	@echo "make test-debian13    from nothing to a search, the whole suite, deb-test and systemd-test in a clean Debian 13 root with Node 24; ROOT=DIR"
 	@echo "make test-debian12    the same in a Debian 12 root with Node 20"
 	@echo "make clean            delete build output; node_modules and data are kept"

@@ -11,9 +11,15 @@ if tagged=$(git rev-parse -q --verify "refs/tags/v$version^{commit}"); then
   [ "$tagged" = "$(git rev-parse HEAD)" ] || refuse "v$version is another commit: set the next version in package.json"
 fi
 
+# First, because what is missing is known before minutes of compiling.
+scripts/image.sh tools
+architectures=$(dpkg --print-architecture)
+if [ "$architectures" = amd64 ]; then architectures="amd64 arm64"; fi
+for one in $architectures; do make package-tools ARCH="$one"; done
+
 rm -rf build/release
 mkdir -p build/release
-make deb
+for one in $architectures; do make deb ARCH="$one"; done
 mv build/trawl_"$version"_*.deb build/trawl-"$version"-linux-*.tar.xz build/trawl-"$version"-linux-*.cdx.json build/release/
 make client
 (cd clients/trawl-client && npm pack --silent --pack-destination ../../build/release >/dev/null)
