@@ -57,7 +57,7 @@ help:
 	@echo "make systemd-test     run its unit under a real systemd in a clean Debian root; SUITE=trixie, ROOT=DIR"
 	@echo "make image            the container image in build/, built on Debian 13 with Node 24; CCACHE=DIR"
 	@echo "make image-test       start it with a read-only root: without a volume, and with one to a search"
-	@echo "make arm64-test       compile the kernel for arm64, and run its tests under emulation; ROOT=DIR"
+	@echo "make arm64-test       install the package for arm64, use it, and run tests of its native code, under emulation; ROOT=DIR"
 	@echo "make release          what a release consists of, in build/: packages, tarballs, image, bill of materials, client, checksums"
 	@echo "make test-debian13    from nothing to a search, the whole suite, deb-test and systemd-test in a clean Debian 13 root with Node 24; ROOT=DIR"
 	@echo "make test-debian12    the same in a Debian 12 root with Node 20"
@@ -226,8 +226,10 @@ image: node
 image-test:
 	@scripts/image-test.sh $(version)
 
-arm64-test: build
-	@scripts/arm64-test.sh $(ROOT)
+arm64-test:
+	@scripts/arm64-test.sh tools
+	@$(MAKE) deb ARCH=arm64
+	@scripts/arm64-test.sh build/trawl_$(version)_arm64.deb $(ROOT)
 
 release:
 	@scripts/release.sh
