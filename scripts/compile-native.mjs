@@ -122,7 +122,7 @@ function objects(build) {
 function gyp(folder, args, onLine = () => {}) {
   const program = join(checkout, "node_modules/node-gyp/bin/node-gyp.js");
   const options = ["--directory", relative(checkout, folder), "--loglevel=error"];
-  if (!platform.isHost) options.push(`--arch=${platform.arch}`, `--nodedir=${join(platform.tree, "node")}`);
+  if (!platform.isHost) options.push(`--arch=${platform.arch}`);
   const child = spawn(process.execPath, [program, ...args, ...options], {
     cwd: checkout,
     env: { ...process.env, ...compilers() },
@@ -156,6 +156,8 @@ function compilers() {
     AR: tools.ar,
     CPLUS_INCLUDE_PATH: join(libraries, "usr/include"),
     LDFLAGS: `-L${join(libraries, "usr/lib", gnu)}`,
+    // The variable that make sets for the running Node is stronger than an argument.
+    npm_config_nodedir: join(platform.tree, "node"),
   };
 }
 
