@@ -21,6 +21,7 @@ import { contexts, repositoryCases } from "./repositories.js";
 import { cases as queries } from "./queries.js";
 import { revisionCases } from "./revisions.js";
 import type { CaseRow } from "./row.js";
+import { siteOptions } from "./site-options.js";
 import type { DaemonProcess } from "../support/daemon.js";
 import {
   neverStopped,
@@ -118,8 +119,7 @@ async function daemonOf(t: Test, repositories: readonly CaseRepository[]): Promi
       repositories: configured,
       contexts: contexts.map((context) => (context.query === "" ? context : { ...context, repositories: undefined })),
     },
-    // A search waits for the processor as long as others need it.
-    ["--set", "search.defaultTimeoutSeconds=60"],
+    siteOptions,
   );
   await until("all repositories can be searched", async () => (await daemon.get("/readyz")).status === 200);
   return daemon;

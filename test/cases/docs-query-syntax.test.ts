@@ -5,6 +5,7 @@ import { SseDecoder } from "../../src/cli/connection/sse-decoder.js";
 import { fieldNames, fields } from "../../src/query/syntax/fields.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { sharedDaemon } from "../support/shared-daemon.js";
+import { siteOptions } from "./site-options.js";
 import { until } from "../support/waiting.js";
 
 // docs/query-syntax.md: every example finds something in this repository, and every field has one.
@@ -44,7 +45,7 @@ t.test("every example has results", async (t) => {
     branch: "main",
     files: Object.fromEntries(["README.md", ...committed].map((path) => [path, readFileSync(join(root, path))])),
   });
-  const daemon = await sharedDaemon(t, { repositories: [{ name: "trawl", url: fixture.path }] });
+  const daemon = await sharedDaemon(t, { repositories: [{ name: "trawl", url: fixture.path }] }, siteOptions);
   await until("the repository can be searched", async () => (await daemon.get("/readyz")).status === 200);
   for (const query of examples) {
     const { text } = await daemon.get(`/.api/search/stream?${new URLSearchParams({ q: query, v: "V3" })}`);

@@ -6,6 +6,7 @@ import { GitFixture } from "../support/git-fixture.js";
 import { sharedDaemon } from "../support/shared-daemon.js";
 import { until } from "../support/waiting.js";
 import { commits, writeHistory } from "./history-repository.js";
+import { siteOptions } from "./site-options.js";
 
 /** A daemon with the history of the cases, a small one, and an empty repository; and the names of commits. */
 export interface HistorySite {
@@ -29,8 +30,8 @@ export async function startHistorySite(t: Pick<Test, "teardown">, isIndexed: boo
     { name: "acme/history", url: history.path, stars: 5 },
     { name: "other", url: other.path, stars: 1 },
     { name: "empty", url: empty.path },
-  ];
-  const daemon = await sharedDaemon(t, { repositories }, isIndexed ? [] : ["--set", "index.historyBytes=0"]);
+  ].map((repository) => ({ ...repository, history: isIndexed ? "all" : "off" }));
+  const daemon = await sharedDaemon(t, { repositories }, siteOptions);
   await until("all repositories can be searched", async () => (await daemon.get("/readyz")).status === 200);
   const nameOf = new Map([
     ...oids.map((oid, i) => [oid, commits[i].name] as const),

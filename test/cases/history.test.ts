@@ -37,7 +37,7 @@ t.test("searches of indexed history", async (t) => {
   await requireAnswers(
     t,
     site,
-    historyRows.filter((_, i) => isFull || i % 3 === 0),
+    historyRows.filter((_, i) => isFull || i % 6 === 0),
   );
   // Only the commit of the branch feature/x that main does not reach is not indexed.
   await requireAnswers(t, site, [
@@ -62,7 +62,7 @@ t.test("searches of history that is read from mirrors", async (t) => {
   await requireAnswers(
     t,
     site,
-    historyRows.filter((_, i) => isFull || i % 10 === 1),
+    historyRows.filter((_, i) => isFull || i % 20 === 1),
   );
 
   await t.test("limits and clients", async (t) => {
@@ -143,7 +143,7 @@ t.test("searches of history that is read from mirrors", async (t) => {
     commit({ "c.txt": lines(1100, `wide ${"w".repeat(1000)}`) }, "over 1 MiB");
     commit({ "d.txt": "d" }, `speck\n\n${lines(9_999, "speck")}`);
     commit({ "d.txt": "e" }, `grain\n\n${lines(10_000, "grain")}`);
-    await daemon.add("parts", fixture.path);
+    await daemon.control("POST", "/.api/repos", { name: "parts", url: fixture.path, history: "off" });
     const found = async (q: string): Promise<StreamMatch[]> => {
       const { text } = await daemon.get(`/.api/search/stream?${new URLSearchParams({ q: `repo:^parts$ ${q}` })}`);
       return [...new SseDecoder().push(Buffer.from(text))].flatMap(({ name, data }) =>
