@@ -5,12 +5,14 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { SseDecoder } from "../../src/cli/connection/sse-decoder.js";
 import type { HistoryStatus } from "../../src/model/history-record.js";
+import { mirrorName } from "../../src/model/repository.js";
 import type { StreamMatch } from "../../src/model/stream-events.js";
 import { ShardStore } from "../../src/store/shard-store.js";
-import { dataDirectory, runCommand, testDaemon, textsOnly, type DaemonProcess } from "../support/daemon.js";
+import { dataDirectory, runCommand, testDaemon, type DaemonProcess } from "../support/daemon.js";
 import { inLongRuns, isFull, scaled } from "../support/full-run.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { ask } from "../support/graphql.js";
+import { restartSharedDaemon, sharedDaemon } from "../support/shared-daemon.js";
 import { becomes, until } from "../support/waiting.js";
 
 const noSymbols = ["--set", "index.symbols=false"];
@@ -55,10 +57,13 @@ async function untilIndexed(daemon: DaemonProcess, name: string): Promise<Histor
   return statusOf(daemon, name);
 }
 
-/** Deletes an object of the only mirror, whose packs are unpacked first. */
+/** Deletes an object of the mirror that was made last, whose packs are unpacked first. */
 function loseObject(data: string, oid: string): void {
   const mirrors = join(data, "mirrors");
-  const [name = ""] = readdirSync(mirrors).filter((entry) => entry.endsWith(".git"));
+  const numbers = readdirSync(mirrors)
+    .filter((entry) => entry.endsWith(".git"))
+    .map((entry) => Number.parseInt(entry, 10));
+  const name = mirrorName(Math.max(...numbers));
   const objects = join(mirrors, name, "objects");
   for (const file of readdirSync(join(objects, "pack"))) {
     const aside = join(data, file);
@@ -73,13 +78,11 @@ t.test("what a mirror has lost of a history is fetched again, and then indexed",
   const remote = new Remote(t);
   remote.commit("main", 3);
   remote.commit("main", 3);
-  const data = dataDirectory(t);
-  const before = await testDaemon(t, textsOnly, data);
-  await before.add("host/one", remote.git.path);
-  await before.stop();
+  const daemon = await sharedDaemon(t, {}, noSymbols);
+  await daemon.control("POST", "/.api/repos", { name: "host/one", url: remote.git.path, history: "off" });
   // A content that only the history has.
-  loseObject(data, remote.git.git("rev-parse", "main~4:1.txt"));
-  const daemon = await testDaemon(t, noSymbols, data);
+  loseObject(daemon.data, remote.git.git("rev-parse", "main~4:1.txt"));
+  await runCommand("repo", "set", "host/one", "--history", "all", "--data", daemon.data);
   const isWhole = async (): Promise<boolean> =>
     (await search(daemon, "repo:one type:diff needle index:only")).oids.join() === remote.commits("main").join();
   await until("all of the history is indexed", isWhole);
@@ -92,8 +95,8 @@ t.test("force pushes, deleted branches, limits, and what the status says", async
   remote.commit("main", 12);
   remote.git.updateRef("refs/heads/dev", remote.git.git("rev-parse", "main~6"));
   remote.commit("dev", 5);
-  const data = dataDirectory(t);
-  const daemon = await testDaemon(t, noSymbols, data);
+  const daemon = await sharedDaemon(t, {}, noSymbols);
+  const { data } = daemon;
   await daemon.add("host/one", remote.git.path, ["dev"]);
   /** Everything is found with the index and without it; `indexed` of it in the index. */
   const requireAll = async (what: string, branches: string, indexed: readonly string[]): Promise<void> => {
@@ -138,8 +141,7 @@ t.test("force pushes, deleted branches, limits, and what the status says", async
     },
   });
   if (!isFull) return;
-  await daemon.stop();
-  const again = await testDaemon(t, noSymbols, data);
+  const again = await restartSharedDaemon(daemon, "stop");
   t.match(await untilIndexed(again, "host/one"), { wanted: "1 commit", reachableCount: 3, indexedCount: 1 });
 });
 
@@ -161,7 +163,7 @@ t.test("repositories that are removed while they are indexed leave nothing in th
 t.test("refs and repositories that vanish during searches", async (t) => {
   const remote = new Remote(t);
   remote.commit("main", 10);
-  const daemon = await testDaemon(t, noSymbols);
+  const daemon = await sharedDaemon(t, {}, noSymbols);
   await daemon.add("host/one", remote.git.path, ["dev"]);
   for (let round = 0; round < scaled(2, 20); round++) {
     remote.git.updateRef("refs/heads/dev", remote.git.git("rev-parse", "main~8"));
@@ -203,12 +205,11 @@ t.test(
     const merge = ["commit-tree", tree, "-p", "main", "-p", "dev", "-m", "merge"];
     git.updateRef("refs/heads/main", git.git("-c", "user.name=Merger", "-c", "user.email=m@three.test", ...merge));
     commit("main", 2, { "new.txt": "moved\n", "empty.txt": "1" });
-    const data = dataDirectory(t);
-    const daemon = await testDaemon(t, noSymbols, data);
+    const daemon = await sharedDaemon(t, {}, noSymbols);
     await daemon.add("host/one", git.path);
     await untilIndexed(daemon, "host/one");
     // `git log` with names needs the trees of all commits; the index does not.
-    loseObject(data, git.git("rev-parse", "main~2^{tree}"));
+    loseObject(daemon.data, git.git("rev-parse", "main~2^{tree}"));
     const present = new Set(git.git("ls-tree", "-r", "-z", "--name-only", "main").split("\0"));
     for (const pattern of ["^Ann$", "@one", "ben", "J\u00f6rg", "Merger", "nobody"]) {
       const log = git.git(

@@ -6,8 +6,12 @@ import t, { type Test } from "tap";
 import { SseDecoder } from "../../src/cli/connection/sse-decoder.js";
 import { testDaemon, withSymbols, type DaemonProcess } from "../support/daemon.js";
 import { fixture } from "../support/git-mirror.js";
+import { isFull } from "../support/full-run.js";
 import { ask } from "../support/graphql.js";
+import { sharedDaemon } from "../support/shared-daemon.js";
 import { until } from "../support/waiting.js";
+
+const symbolsOnly = [...withSymbols, "--set", "index.historyBytes=0"];
 
 interface SymbolMatch {
   readonly path: string;
@@ -57,7 +61,7 @@ t.test("the same answers as on an indexed branch", async (t) => {
   const source = fixture(t);
   const before = { "common.c": "int common(void);\nint common_one;\n", "old.c": "int only_old;\n" };
   source.commit({ branch: "main", files: before });
-  const daemon = await testDaemon(t, withSymbols);
+  const daemon = await sharedDaemon(t, {}, withSymbols);
   await daemon.add("code", source.path);
   await until("symbols are known", async () => (await daemon.metric("trawl_index_shards_without_symbols")) === 0);
   source.commit({ branch: "topic", files: { ...before, ...bodies } });
@@ -146,18 +150,20 @@ async function checkLanguages(t: Test, daemon: DaemonProcess): Promise<void> {
     (await daemon.list()).every(({ historyIndex }) => historyIndex?.isUpToDate === true),
   );
   for (const index of ["", "index:no "])
-    for (const [condition, commits] of [
-      ["lang:python", 2],
-      ["lang:python file:bin/tool", 1],
-      ["-lang:python file:bin/tool", 1],
-      ["lang:shell", 0],
-      ["lang:perl", 1],
-      ["lang:c", 1],
-      ["lang:c++ file:new.h", 1],
-      ["lang:c file:new.h", 0],
-      ["lang:matlab", 1],
-    ] as const)
-      for (const type of ["diff", "commit"]) {
+    for (const [at, [condition, commits]] of (
+      [
+        ["lang:python", 2],
+        ["lang:python file:bin/tool", 1],
+        ["-lang:python file:bin/tool", 1],
+        ["lang:shell", 0],
+        ["lang:perl", 1],
+        ["lang:c", 1],
+        ["lang:c++ file:new.h", 1],
+        ["lang:c file:new.h", 0],
+        ["lang:matlab", 1],
+      ] as const
+    ).entries())
+      for (const type of ["diff", "commit"].filter((_, i) => isFull || i === at % 2)) {
         const query = `${index}repo:mixed type:${type} ${condition}`;
         const events = await daemon.stream(query);
         const matches = events.flatMap(({ name, data }) =>
@@ -186,7 +192,7 @@ t.test("what is missing is said", async (t) => {
   const source = fixture(t);
   source.commit({ branch: "main", files: { "a.c": "int first;\n" } });
   source.commit({ branch: "topic", files: { "a.c": "int first;\n", "b.c": "int second;\n" } });
-  const without = await testDaemon(t, [...withSymbols, "--set", "index.ctagsCommand=/nonexistent/ctags"]);
+  const without = await testDaemon(t, [...symbolsOnly, "--set", "index.ctagsCommand=/nonexistent/ctags"]);
   await without.add("code", source.path);
   const none = await find(without, "type:symbol repo:code@topic");
   t.same(none.found, []);
@@ -201,7 +207,7 @@ t.test("a search ends in time when ctags hangs", async (t) => {
   const source = fixture(t);
   source.commit({ branch: "main", files: { "a.md": "# text\n" } });
   source.commit({ branch: "topic", files: { "a.md": "# text\n", "b.c": "int second;\n" } });
-  const daemon = await testDaemon(t, [...withSymbols, "--set", `index.ctagsCommand=${command}`]);
+  const daemon = await testDaemon(t, [...symbolsOnly, "--set", `index.ctagsCommand=${command}`]);
   await daemon.add("code", source.path);
   const { found } = await find(daemon, "type:symbol repo:code@topic timeout:1s");
   t.same(found, []);
