@@ -4,7 +4,7 @@
 import t, { type Test } from "tap";
 import { monotonicMs } from "../../src/base/deadline.js";
 import { repeatedBounds, underAttack } from "../support/attack.js";
-import { dataDirectory, testDaemon, type DaemonProcess } from "../support/daemon.js";
+import { dataDirectory, DaemonProcess } from "../support/daemon.js";
 import { isFull, record, rounds, scaled } from "../support/full-run.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { until } from "../support/waiting.js";
@@ -51,6 +51,12 @@ async function quarantineOf(daemon: DaemonProcess, name: string): Promise<readon
   return (await daemon.list()).find((status) => status.name === name)?.quarantine ?? [];
 }
 
+const data = dataDirectory(t);
+
+/** Of all tests; the first one starts it again. */
+let daemon: DaemonProcess;
+t.teardown(() => daemon.kill());
+
 t.test("a file that hangs, and one that exhausts the heap, cost themselves only, also after a restart", async (t) => {
   const hostile = source(t, {
     "a.txt": "needle\n",
@@ -59,9 +65,8 @@ t.test("a file that hangs, and one that exhausts the heap, cost themselves only,
     "d.txt": "needle\n",
   });
   const others = Array.from({ length: 2 }, (_, i) => source(t, { "a.txt": `needle ${i}\n` }));
-  const data = dataDirectory(t);
   const repositories = [hostile, ...others].flatMap(({ path }, i) => ["--repository", `host/r${i}=${path}`]);
-  const daemon = await testDaemon(t, [...single, ...repositories], data, variables);
+  daemon = await DaemonProcess.start(data, [...single, ...repositories], variables);
   const startedMs = monotonicMs();
   await until("all are searchable", async () => (await daemon.list()).every(({ state }) => state === "searchable"));
   t.comment(`searchable after ${Math.round(monotonicMs() - startedMs)} ms`);
@@ -84,18 +89,16 @@ t.test("a file that hangs, and one that exhausts the heap, cost themselves only,
   t.equal(await daemon.metric("trawl_quarantined"), 2);
   t.equal(await daemon.stop(), 0);
 
-  const again = await testDaemon(t, [...single, ...repositories], data, variables);
+  daemon = await DaemonProcess.start(data, [...single, ...repositories], variables);
   hostile.commit({ branch: "main", files: { "e.txt": "needle\n" } });
-  await again.sync("host/r0");
-  t.equal((await again.search("needle repo:r0")).found.length, 3, "what came later is indexed");
-  t.equal((await quarantineOf(again, "host/r0")).length, 2, "the record is still there");
-  t.equal(await again.metric("trawl_workers_lost_total"), 0, "nothing was tried again");
+  await daemon.sync("host/r0");
+  t.equal((await daemon.search("needle repo:r0")).found.length, 3, "what came later is indexed");
+  t.equal((await quarantineOf(daemon, "host/r0")).length, 2, "the record is still there");
+  t.equal(await daemon.metric("trawl_workers_lost_total"), 0, "nothing was tried again");
   hostile.commit({ branch: "main", files: { "b.inc": "needle\n" } });
-  await again.sync("host/r0");
-  t.equal((await again.search("needle repo:r0 file:b.inc")).found.length, 1, "another content at the same path");
+  await daemon.sync("host/r0");
+  t.equal((await daemon.search("needle repo:r0 file:b.inc")).found.length, 1, "another content at the same path");
 });
-
-const daemon = await testDaemon(t, single, dataDirectory(t), variables);
 
 t.test("searches and reads that hang", async (t) => {
   // So large that the hook does not look at it, so that the index does not rule it out for the searches that hang.
@@ -104,12 +107,16 @@ t.test("searches and reads that hang", async (t) => {
   await underAttack(t, daemon, repeatedBounds, "a search", async () => {
     const lostBefore = await lost(daemon, "search", "overrun");
     const hung = daemon.search(`attack:${hang} timeout:1s`);
-    t.same((await daemon.search("needle")).found, ["host/small:a.txt:1"], "another search is answered meanwhile");
+    t.same(
+      (await daemon.search("repo:small needle")).found,
+      ["host/small:a.txt:1"],
+      "another search is answered meanwhile",
+    );
     t.not((await hung).progress?.skipped.length, 0, "the answer says that it is not whole");
     await until("a client leaves a search that hangs, and its thread is replaced", async () => {
       const stream = await daemon.openStream("attack:sleep");
       // By then it has a thread, unless that was just replaced.
-      await daemon.search("needle");
+      await daemon.search("repo:small needle");
       stream.destroy();
       await until("it ends", async () => (await daemon.metric("trawl_searches_running")) === 0);
       return (await lost(daemon, "search", "overrun")) >= lostBefore + 2;
@@ -117,13 +124,16 @@ t.test("searches and reads that hang", async (t) => {
   });
   await underAttack(t, daemon, repeatedBounds, "a read", async () => {
     const lostBefore = await lost(daemon, "read", "overrun");
-    const hung = [daemon.get(`/host/small/-/raw/attack:${hang}`), daemon.get("/host/small/-/raw/attack:regexp")];
+    const hung = [
+      daemon.get(`/host/small/-/raw/attack:${hang}`),
+      daemon.get(`/host/small/-/raw/attack:${isFull ? "regexp" : "sleep"}`),
+    ];
     for (const { status } of await Promise.all(hung)) t.ok(status >= 400, `${status}`);
     await until("both threads are replaced", async () => (await lost(daemon, "read", "overrun")) >= lostBefore + 2);
     // Reads have one second, in which a thread may not have started yet.
     await until("reads are answered", async () => (await daemon.get("/host/small/-/raw/a.txt")).text === "needle\n");
   });
-  t.same((await daemon.search("needle")).found, ["host/small:a.txt:1"]);
+  t.same((await daemon.search("repo:small needle")).found, ["host/small:a.txt:1"]);
 });
 
 /** Modules that a thread loads must not care how many threads before it had them. */

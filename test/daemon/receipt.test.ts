@@ -11,6 +11,7 @@ import {
 } from "../../src/native/kernel/result-digest.js";
 import { type DaemonProcess, runCommand, testDaemon } from "../support/daemon.js";
 import { SseDecoder, type StreamEvent } from "../../src/cli/connection/sse-decoder.js";
+import { isFull } from "../support/full-run.js";
 import { fixture } from "../support/git-mirror.js";
 
 const texts = Object.fromEntries(
@@ -80,10 +81,12 @@ async function daemonWithFiles(t: Test, workers: number): Promise<DaemonProcess>
   return daemon;
 }
 
+/** With several threads, and with one. */
 let daemon: DaemonProcess;
+let single: DaemonProcess;
 
 t.before(async () => {
-  daemon = await daemonWithFiles(t, 4);
+  [daemon, single] = await Promise.all([daemonWithFiles(t, isFull ? 4 : 2), daemonWithFiles(t, 1)]);
 });
 
 /** Posts patterns; the answer as `search` has it, and the status. */
@@ -100,8 +103,7 @@ async function searchPatterns(
 
 t.test("a search for patterns labels its matches, and has filters, limits and a receipt", async (t) => {
   const body = JSON.stringify({ patterns: ["return 1", "int f7(void)", "turn 17;", "RETURN TO", "not there"] });
-  for (const workers of [4, 1]) {
-    const own = workers === 4 ? daemon : await daemonWithFiles(t, 1);
+  for (const own of [daemon, single]) {
     const all = await searchPatterns(own, { q: "count:all" }, body);
     t.equal(all.status, 200);
     const labels = all.matches.flatMap(({ path, chunkMatches = [] }) =>
@@ -173,7 +175,6 @@ t.test("a receipt says what was searched, and its digest is that of the matches"
 });
 
 t.test("the digest does not depend on threads, order, or the form of match objects", async (t) => {
-  const one = await daemonWithFiles(t, 1);
   for (const q of [
     "return count:all",
     "f1 count:all",
@@ -187,7 +188,7 @@ t.test("the digest does not depend on threads, order, or the form of match objec
     "int or return -file:added",
   ]) {
     const [a, b, again] = [
-      await search(one, { q }),
+      await search(single, { q }),
       await search(daemon, { q }),
       await search(daemon, { q, cm: "false" }),
     ];
