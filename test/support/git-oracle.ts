@@ -6,8 +6,24 @@ export interface CommitContent {
   readonly paths: readonly string[];
 }
 
-/** Reads a commit with `git ls-tree` and `git cat-file`, without any code of Trawl. Paths are decoded as UTF-8. */
+/** The commits that were read last, by repository and oid. */
+const known = new Map<string, CommitContent>();
+const knownCountMax = 100;
+
+/**
+ * Reads a commit with `git ls-tree` and `git cat-file`, without any code of Trawl. Paths are decoded as UTF-8. One that is named
+ * by its oid is read once.
+ */
 export function readCommit(directory: string, commit: string): CommitContent {
+  if (!/^[0-9a-f]{40}$/.test(commit)) return readNamed(directory, commit);
+  const key = `${directory} ${commit}`;
+  const content = known.get(key) ?? readNamed(directory, commit);
+  if (known.size >= knownCountMax) known.clear();
+  known.set(key, content);
+  return content;
+}
+
+function readNamed(directory: string, commit: string): CommitContent {
   const rows = git(directory, ["ls-tree", "-r", "-z", commit], "")
     .toString()
     .split("\0")

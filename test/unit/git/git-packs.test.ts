@@ -149,6 +149,54 @@ const kinds: readonly (readonly [
   ["compressed well, in several packs", "sha1", ["--max-pack-size=1m"], [["pack.compression", "9"]]],
 ];
 
+/** Numbers of commits. */
+const comparedTrees = [
+  [0, 1],
+  [1, 9],
+  [9, 1],
+  [13, 14],
+  [0, 14],
+  [14, 0],
+  [5, 5],
+] as const;
+
+/** What git says about the objects. */
+interface Expected {
+  readonly theirs: readonly Buffer[];
+  /** By number of the commit. */
+  readonly trees: readonly string[];
+  /** Of `comparedTrees`. */
+  readonly diffs: readonly string[];
+  /** Of the last commit. */
+  readonly fileCount: number;
+}
+
+const expectedOnce = new Map<string, Expected>();
+
+/** The same however the objects of a format are packed. */
+function expectedOf(
+  format: keyof typeof oidLengths,
+  repository: GitFixture,
+  commits: readonly string[],
+  blobs: readonly string[],
+): Expected {
+  const known = expectedOnce.get(format);
+  if (known !== undefined) return known;
+  const trees = repository.git("log", "--reverse", "--format=%T", commits.at(-1) ?? "").split("\n");
+  const diffOf = ([from, to]: (typeof comparedTrees)[number]): string => {
+    const command = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", trees[from], trees[to]];
+    return output(repository, ...command).toString("latin1");
+  };
+  const expected: Expected = {
+    theirs: readBlobs(repository.path, blobs),
+    trees,
+    diffs: comparedTrees.map(diffOf),
+    fileCount: repository.git("ls-tree", "-r", trees[14]).split("\n").length,
+  };
+  expectedOnce.set(format, expected);
+  return expected;
+}
+
 for (const [name, format, repack, config] of kinds) {
   t.test(`objects are the same as git's: ${name}`, async (t) => {
     const flags = config.flatMap(([key, value]) => ["-c", `${key}=${value}`]);
@@ -158,50 +206,26 @@ for (const [name, format, repack, config] of kinds) {
     const packs = open(t, repository, format);
     const blobs = allBlobs(repository);
     const sizes = packs.blobSizes(blobs);
-    const theirs = readBlobs(repository.path, blobs);
+    const { theirs, trees, diffs, fileCount } = expectedOf(format, repository, commits, blobs);
     const others = blobs.filter((oid, i) => {
       const ours = Buffer.alloc(sizes[i]);
       return !packs.readBlob(oid, ours) || !ours.equals(theirs[i]);
     });
     t.same([blobs.length > 40, others], [true, []], "blobs");
-    const trees = commits.map((commit) => repository.git("rev-parse", `${commit}^{tree}`));
     t.match(packs.readCommit(commits[3]), `tree ${trees[3]}`);
     t.same(
       packs.blobSizes(trees),
       trees.map(() => -1),
       "a tree is no blob",
     );
-    for (const [from, to] of [
-      [0, 1],
-      [1, 9],
-      [9, 1],
-      [13, 14],
-      [0, 14],
-      [14, 0],
-      [5, 5],
-    ]) {
+    for (const [at, [from, to]] of comparedTrees.entries()) {
       const pieces: Buffer[] = [];
       t.ok(packs.diffTrees(trees[from], trees[to], (piece) => pieces.push(Buffer.from(piece)) > 0));
-      const theirs = output(
-        repository,
-        "diff-tree",
-        "-r",
-        "-z",
-        "--raw",
-        "--no-renames",
-        "--no-abbrev",
-        trees[from],
-        trees[to],
-      );
-      t.equal(Buffer.concat(pieces).toString("latin1"), theirs.toString("latin1"), `trees of ${from} and ${to}`);
+      t.equal(Buffer.concat(pieces).toString("latin1"), diffs[at], `trees of ${from} and ${to}`);
     }
     const listed: Buffer[] = [];
     t.ok(packs.diffTrees(undefined, trees[14], (piece) => listed.push(Buffer.from(piece)) > 0));
-    t.equal(
-      Buffer.concat(listed).toString("latin1").split("\0:").length,
-      repository.git("ls-tree", "-r", trees[14]).split("\n").length,
-      "all files beside an empty tree",
-    );
+    t.equal(Buffer.concat(listed).toString("latin1").split("\0:").length, fileCount, "all files beside an empty tree");
   });
 }
 

@@ -6,7 +6,7 @@ import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import t from "tap";
 import type { Alert, Progress, StreamMatch } from "../../../src/model/stream-events.js";
-import type { DaemonProcess } from "../../support/daemon.js";
+import { textsOnly, type DaemonProcess } from "../../support/daemon.js";
 import type { GitFixture, FixtureFile } from "../../support/git-fixture.js";
 import { isFull } from "../../support/full-run.js";
 import { fixture } from "../../support/git-mirror.js";
@@ -52,8 +52,14 @@ async function search(daemon: DaemonProcess, query: string): Promise<Answer> {
 }
 
 /** The contents of a commit according to git, under the requested name. */
-function expected(source: GitFixture, name: string, revision: string, kind: "lines" | "paths"): string[] {
-  const content = readCommit(source.path, source.git("rev-parse", `${revision}^{commit}`));
+function expected(
+  source: GitFixture,
+  name: string,
+  revision: string,
+  kind: "lines" | "paths",
+  commit = /^[0-9a-f]{40}$/.test(revision) ? revision : source.git("rev-parse", `${revision}^{commit}`),
+): string[] {
+  const content = readCommit(source.path, commit);
   const rows = kind === "lines" ? linesWith(name, content, "needle") : pathsWith(name, content, ".txt");
   return rows.map((row) => `${revision} ${row}`).sort();
 }
@@ -84,14 +90,14 @@ function growHistory(source: GitFixture, commitCount: number, seed: number): str
 }
 
 /** Each test has a repository with a name of its own. */
-const daemon = await sharedDaemon(t, {}, ["--set", "search.revisionCacheBytes=16777216"]);
+const daemon = await sharedDaemon(t, {}, [...textsOnly, "--set", "search.revisionCacheBytes=16777216"]);
 
 t.test("every commit of a history", async (t) => {
   const source = fixture(t);
   const commits = growHistory(source, 25, 7);
   source.commit({ branch: "other", files: { "other/side.txt": "needle elsewhere\n" } });
   await daemon.add("all", source.path, ["other"]);
-  for (const commit of commits.filter((_, i) => isFull || i % 4 === 0)) {
+  for (const commit of commits.filter((_, i) => isFull || i % 6 === 0)) {
     const { found, commits: seen, alert, skipped } = await search(daemon, `repo:^all$@${commit} type:file needle`);
     t.same(found, expected(source, "all", commit, "lines"), "lines");
     if (found.length > 0) t.same([...seen], [[commit, commit]], "with the commit");
@@ -102,8 +108,12 @@ t.test("every commit of a history", async (t) => {
       "paths",
     );
   }
-  const names = commits.slice(3, 20).map((commit) => commit.slice(0, 12));
-  const union = [...names, "main", "other", "HEAD~2"].flatMap((name) => expected(source, "all", name, "lines")).sort();
+  const chosen = commits.slice(3, 20);
+  const names = chosen.map((commit) => commit.slice(0, 12));
+  const union = [
+    ...names.flatMap((name, i) => expected(source, "all", name, "lines", chosen[i])),
+    ...["main", "other", "HEAD~2"].flatMap((name) => expected(source, "all", name, "lines")),
+  ].sort();
   const together = `repo:^all$@${[...names, "main", "other", "HEAD~2"].join(":")} type:file needle`;
   t.same((await search(daemon, together)).found, union, "many at once are all of them");
   t.same((await search(daemon, together)).found, union, "and again, from the cache");
@@ -312,19 +322,16 @@ t.test("limits, and clients that disconnect", async (t) => {
   const source = fixture(t);
   growHistory(source, 30, 3);
   await daemon.add("limited", source.path);
-  const revisions = Array.from({ length: 25 }, (_, i) => `HEAD~${i}`).join(":");
+  const names = Array.from({ length: 25 }, (_, i) => `HEAD~${i}`);
+  const newestFirst = source.git("rev-list", "main").split("\n");
+  const revisions = names.join(":");
   const limited = await search(daemon, `repo:^limited$@${revisions} type:file count:7 needle`);
   t.match(limited, { matchCount: 7, skipped: ["shard-match-limit"] });
   t.equal(limited.found.length, 7);
   const response = await daemon.openStream(`repo:^limited$@${revisions} type:file needle`);
   response.destroy();
   const all = await search(daemon, `repo:^limited$@${revisions} type:file needle`);
-  t.same(
-    all.found,
-    Array.from({ length: 25 }, (_, i) => expected(source, "limited", `HEAD~${i}`, "lines"))
-      .flat()
-      .sort(),
-  );
+  t.same(all.found, names.flatMap((name, i) => expected(source, "limited", name, "lines", newestFirst[i])).sort());
 });
 
 t.test("more text than fits into the cache", async (t) => {
