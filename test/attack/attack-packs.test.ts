@@ -67,6 +67,9 @@ function deltaBomb(): PackedObject[] {
   ];
 }
 
+/** More than any file of which the content is read. */
+const largeBytes = scaled(20_000_000, 100_000_000);
+
 const fileNumbers = {
   "bomb-1-gib": 7,
   "bomb-1-mib": 8,
@@ -77,7 +80,7 @@ const fileNumbers = {
   "claims-1-tib": 21,
   "claims-300-kb": 22,
   "delta-claims-1-gib": 23,
-  "one-line-of-100-mb": 26,
+  "one-line-of-many-mb": 26,
   "one-line.txt": 27,
 };
 
@@ -105,7 +108,7 @@ function hostileFiles(t: Test): GitFixture {
         oid: sumOf(23),
         content: deltaOf(plain.content.length, 2 ** 30, copy(0, 5)),
       },
-      { type: "blob", content: Buffer.alloc(100_000_000, "needles "), oid: sumOf(26) },
+      { type: "blob", content: Buffer.alloc(largeBytes, "needles "), oid: sumOf(26) },
       { type: "blob", content: Buffer.alloc(900_000, "needles "), oid: sumOf(27) },
     ],
     Object.entries(fileNumbers).map(([name, number]) => ["100644", name, sumOf(number)]),
@@ -171,7 +174,7 @@ function wideTree(t: Test): GitFixture {
   return withTree(
     t,
     [],
-    Array.from({ length: scaled(10_000, 100_000) }, (_, i) => [
+    Array.from({ length: scaled(3_000, 100_000) }, (_, i) => [
       "100644",
       `file-${String(i).padStart(6, "0")}.txt`,
       plainOid,

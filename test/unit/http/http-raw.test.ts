@@ -4,7 +4,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { request, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import t from "tap";
-import { type DaemonProcess, dataDirectory, testDaemon } from "../../support/daemon.js";
+import { type DaemonProcess, dataDirectory, testDaemon, textsOnly } from "../../support/daemon.js";
 import { GitFixture } from "../../support/git-fixture.js";
 import { sharedDaemon } from "../../support/shared-daemon.js";
 import { until, within } from "../../support/waiting.js";
@@ -61,7 +61,7 @@ t.teardown(() => empty.remove());
 
 const data = dataDirectory(t);
 // One client may have 2 of the 64 permits for files.
-const settings = ["--set", "workers=1", "--set", "clients.sharePercent=4"];
+const settings = [...textsOnly, "--set", "workers=1", "--set", "clients.sharePercent=4"];
 // No client that pauses is cut, however busy the machine is.
 const daemon = await testDaemon(t, [...settings, "--set", "search.stallSeconds=3600"], data);
 const host = new URL(daemon.url);
@@ -255,7 +255,13 @@ t.test("ranges", async (t) => {
 });
 
 t.test("conditional requests", async (t) => {
-  for (const path of [raw("letters.txt"), raw(""), raw("src"), `${raw("")}?format=zip`, `${raw("src")}?format=tar`]) {
+  for (const path of [
+    raw("letters.txt"),
+    raw(""),
+    raw("src"),
+    `${raw("encoded")}?format=zip`,
+    `${raw("src")}?format=tar`,
+  ]) {
     const { etag } = (await ask(path)).headers;
     t.match(etag, /^"[^"]+"$/, path);
     for (const named of [etag ?? "", `W/${etag}`, `"other", ${etag}`, "*"]) {
@@ -349,7 +355,7 @@ t.test("clients that disconnect, that pause, and too many clients", async (t) =>
   });
   t.equal((await ask(raw("letters.txt"))).status, 200, "files have permits of their own");
   t.equal(
-    (await ask(`${raw("")}?format=tar`, { authorization: `token ${token}` })).status,
+    (await ask(`${raw("src")}?format=tar`, { authorization: `token ${token}` })).status,
     200,
     "and so has another client",
   );
