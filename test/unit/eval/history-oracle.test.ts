@@ -17,8 +17,8 @@ import { randomFrom } from "../../support/random.js";
 // shard or in several. For more cases: `SEED=random FAULTS=1 node dist/test/unit/eval/history-oracle.test.js`; for real
 // repositories: `make history-oracle`.
 
-const repositoryCount = scaled(3, 400);
-const queryCount = scaled(40, 200);
+const repositoryCount = scaled(2, 400);
+const queryCount = scaled(30, 200);
 const commitCount = 40;
 
 /** One shard of all commits, or several of some. */

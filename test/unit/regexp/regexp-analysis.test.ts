@@ -12,6 +12,7 @@ import {
 } from "../../../src/regexp/syntax/class-names.js";
 import { compileRegexp } from "../../../src/regexp/match/matcher.js";
 import { regexpDepthMax } from "../../../src/regexp/syntax/parse.js";
+import { isFull } from "../../support/full-run.js";
 
 /** Regexp source, clauses. */
 type Row = readonly [typed: string, clauses: string];
@@ -264,8 +265,8 @@ t.test("required literals are limited in number, and found quickly", async (t) =
     ),
   ];
   const started = process.cpuUsage().user;
-  for (const source of sources) {
-    for (const foldCase of [false, true]) {
+  for (const [at, source] of sources.entries()) {
+    for (const foldCase of isFull ? [false, true] : [at % 2 === 0]) {
       const { clauses } = analyseRegexp(source, foldCase);
       const name = source.slice(0, 30);
       if (clauses.length > clauseCountMax || clauses.some((clause) => clause.length > literalCountMax)) t.fail(name);

@@ -7,6 +7,7 @@ import { TrawlError } from "../../../src/base/errors.js";
 import { createLog } from "../../../src/base/log.js";
 import { TaskActivity } from "../../../src/protocol/task-activity.js";
 import { type TaskLimits, type PoolOptions, WorkerPool, type ThreadLoss } from "../../../src/pool/worker-pool.js";
+import { isFull } from "../../support/full-run.js";
 import { until, within } from "../../support/waiting.js";
 
 const entry = new URL("../../support/pool-entry.js", import.meta.url);
@@ -91,7 +92,7 @@ t.test("a stop flag ends a thread, after the grace", async (t) => {
 });
 
 t.test("heap, exit and children", async (t) => {
-  const { pool, losses } = testPool(t, 1);
+  const { pool, losses } = testPool(t, 1, { heapMiB: 24 });
   for (const way of ["heap", "table", "double"])
     t.equal(await lossIn(pool.run(way, undefined, unlimited)), "memory", way);
   t.equal(await lossIn(pool.run("exit", undefined, unlimited)), "died");
@@ -174,7 +175,8 @@ t.test("a thread that the system refuses to start is started later", async (t) =
 
 t.test("a pool that closes ends what does not come back, and takes nothing more", async (t) => {
   const { pool } = testPool(t, 2);
-  const hung = lossIn(pool.run("spin", undefined, unlimited));
+  // A thread that sleeps hangs like one that runs, and takes no processor meanwhile.
+  const hung = lossIn(pool.run(isFull ? "spin" : "sleep", undefined, unlimited));
   await pool.run("echo", 1, unlimited);
   await pool.close();
   t.equal(await hung, "stopped");
