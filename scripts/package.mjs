@@ -20,7 +20,7 @@ import { fileURLToPath } from "node:url";
 import { releases } from "../bin/node-version.mjs";
 import { billOfMaterials } from "./sbom.mjs";
 import { takeTarget } from "./target.mjs";
-import { writeCode } from "./write-code.mjs";
+import { paces, writeCode } from "./write-code.mjs";
 
 const checkout = fileURLToPath(new URL("..", import.meta.url));
 const manifest = JSON.parse(readFileSync(join(checkout, "package.json"), "utf8"));
@@ -152,9 +152,6 @@ function stageProgram() {
   }
 }
 
-/** How many times as long the emulator may take. */
-const emulationSlowness = 4;
-
 /** Writes the compiled code of the bundle with Node for the other processor, unless the last package had the same bundle. */
 async function stageCode() {
   const bundle = join(home, "dist/bundle");
@@ -166,7 +163,7 @@ async function stageCode() {
     process.stdout.write(
       `Starting Trawl with Node for ${target.debian} under emulation, which compiles its code: a few minutes\n`,
     );
-    await writeCode(bundle, target.node, emulationSlowness);
+    await writeCode(bundle, target.node, paces.emulated);
     rmSync(kept, { recursive: true, force: true });
     copy(join(bundle, "code"), join(kept, madeFrom));
   }

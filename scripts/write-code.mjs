@@ -1,5 +1,5 @@
 /**
- * Writes the code that V8 compiles from a bundle into its folder `code` (compiled-code.cjs), by starting a daemon three times.
+ * Writes the code that V8 compiles from a bundle into its folder `code` (compiled-code.cjs), by starting a daemon several times.
  *
  * V8 takes code only from the same release of Node on the same kind of processor: the code has the checksum of the snapshot that this Node
  * starts from. With Node 24 the header of code made on x64 and on arm64 differs in that alone, also the name of its file is the same, and each
@@ -12,26 +12,25 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 
-/** How often threads write their compiled code (compiled-code.cjs). */
-const writesMs = 500;
-
-/** A thread writes after half a second; on a busy machine it starts late. */
-const threadsMsMax = 120_000;
-
-/** A thread that has not written for so long has ended. */
-const endedMs = 20 * writesMs;
-
-/** In each, threads add what the others of their kind have compiled in those before. */
-const passes = 3;
+/**
+ * How often a daemon is started: in each pass, threads add what the others of their kind have compiled in those before. `writesMs` is how often
+ * threads write their compiled code (compiled-code.cjs). A thread that has not written for `endedMs` has ended, and one that has not
+ * written twice after `threadsMsMax` is a fault; on a busy machine it starts late.
+ */
+export const paces = {
+  native: { passes: 3, writesMs: 500, endedMs: 10_000, threadsMsMax: 120_000 },
+  // Writing takes seconds there, in which the other threads do little.
+  emulated: { passes: 2, writesMs: 10_000, endedMs: 60_000, threadsMsMax: 900_000 },
+};
 
 /**
  * Starts a daemon several times and lets it do what most tests ask for, so that the code of it is written. `bundle` is the folder of the bundle,
- * `node` the command that starts Node, and `slowness` how many times as long everything takes with it.
+ * and `node` the command that starts Node.
  */
-export async function writeCode(bundle, node = [process.execPath], slowness = 1) {
+export async function writeCode(bundle, node = [process.execPath], pace = paces.native) {
   const code = join(bundle, "code");
-  const variables = { PATH: process.env.PATH, HOME: "/nonexistent", TRAWL_WRITE_CODE: String(slowness * writesMs) };
-  const program = { bundle, code, node, variables, slowness };
+  const variables = { PATH: process.env.PATH, HOME: "/nonexistent", TRAWL_WRITE_CODE: String(pace.writesMs) };
+  const program = { bundle, code, node, variables, pace };
   const folder = mkdtempSync(join(tmpdir(), "trawl-bundle-"));
   try {
     const repository = join(folder, "repository");
@@ -43,7 +42,7 @@ export async function writeCode(bundle, node = [process.execPath], slowness = 1)
     git("add", ".");
     git("commit", "--quiet", "--message=one");
     const data = join(folder, "data");
-    for (let pass = 0; pass < passes; pass++) await serveOnce(program, data, `pass-${pass}`, repository);
+    for (let pass = 0; pass < pace.passes; pass++) await serveOnce(program, data, `pass-${pass}`, repository);
     // The daemon starts it without flags and variables.
     for (const store of ["catalog", "shards"]) {
       const kind = store === "catalog" ? "records" : "shards";
@@ -82,11 +81,11 @@ async function serveOnce(program, data, name, repository) {
  * Waits until each thread that the requests have started has written what it compiled for them: for the second mark of each
  * (compiled-code.cjs), since it may be writing already. A thread that has ended writes none.
  */
-async function untilThreadsHaveWritten({ code, slowness }, pid) {
+async function untilThreadsHaveWritten({ code, pace }, pid) {
   const since = Date.now();
   const marks = new Map();
   for (;;) {
-    if (Date.now() > since + slowness * threadsMsMax)
+    if (Date.now() > since + pace.threadsMsMax)
       throw new Error(`threads have not written their compiled code: ${[...marks.keys()].join(", ")}`);
     await sleep(10);
     for (const name of readdirSync(code).filter((name) => name.includes(`.written-${pid}-`))) {
@@ -94,7 +93,7 @@ async function untilThreadsHaveWritten({ code, slowness }, pid) {
       const mark = marks.get(name) ?? { count: 0, mtimeMs: since };
       if (mtimeMs > mark.mtimeMs) marks.set(name, { count: mark.count + 1, mtimeMs });
     }
-    const isDone = ({ count, mtimeMs }) => count >= 2 || Date.now() > mtimeMs + slowness * endedMs;
+    const isDone = ({ count, mtimeMs }) => count >= 2 || Date.now() > mtimeMs + pace.endedMs;
     const names = [...marks].filter(([, mark]) => isDone(mark)).map(([name]) => name);
     const isEach = ["search", "read", "ingest"].every((kind) =>
       names.some((name) => name.includes(`+${kind}-worker.`)),
