@@ -43,7 +43,7 @@ echo ":$format:M::\\x7fELF\\x02\\x01\\x01\\x00$zeros\\x02\\x00\\xb7\\x00:\\xff\\
   >$formats/register
 emulator=$("$tree/emulator/usr/bin/qemu-aarch64" --version | head -n 1)
 
-make_root ca-certificates,git,libatomic1,libdeflate0,libstdc++6,systemd-standalone-sysusers,universal-ctags
+make_root ca-certificates,git,libatomic1,libdeflate0,libstdc++6,python3-minimal,systemd-standalone-sysusers,universal-ctags
 mountpoint -q "$root/proc" || mount -t proc proc "$root/proc"
 
 # as_trawl COMMAND…: in the root, as the user of the daemon, in place of this process.

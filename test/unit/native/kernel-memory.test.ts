@@ -47,7 +47,10 @@ t.test("populated memory keeps its contents", { skip }, async (t) => {
   await store.close();
 });
 
-t.test("memory that was freed is given back to the system", { skip }, (t) => {
+// qemu does not say how much memory a process has.
+const skipResident = process.memoryUsage().rss === 0 ? "the resident memory is unknown" : skip;
+
+t.test("memory that was freed is given back to the system", { skip: skipResident }, (t) => {
   // Smaller than what the allocator maps by itself; what is kept lies between what is freed.
   const kept: Uint8Array[] = [];
   let freed: Uint8Array[] = [];
