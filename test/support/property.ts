@@ -11,11 +11,11 @@ const given = process.env["SEED"];
 export const seed = given === "random" ? Math.floor(Math.random() * 2 ** 31) : Number(given ?? 20_261_121);
 
 /**
- * The number of cases for a property: in `make test` a twelfth of `usual`, in `make fuzz` five times and in a whole long run a
+ * The number of cases for a property: in `make test` a twenty-fourth of `usual`, in `make fuzz` five times and in a whole long run a
  * hundred times as many.
  */
 export function runs(usual: number): number {
-  return scaled(Math.ceil(usual / 12), 100 * usual);
+  return scaled(Math.ceil(usual / 24), 100 * usual);
 }
 
 fc.configureGlobal({ seed });

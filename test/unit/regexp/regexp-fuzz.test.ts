@@ -16,7 +16,7 @@ import { printSource } from "../../../src/regexp/syntax/print.js";
 import { alphabet, regexpCases } from "../../support/regexp-generator.js";
 import { fc, runs, seed } from "../../support/property.js";
 
-const parameters = { numRuns: runs(500) };
+const parameters = { numRuns: runs(1000) };
 
 /** A match as byte offsets. */
 type Match = readonly [start: number, end: number];
