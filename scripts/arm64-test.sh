@@ -134,8 +134,9 @@ fi
 if [[ $steps == *" tests "* ]]; then
   say "tests with the native code of the package"
   mkdir -p "$root/trawl" "$root/node"
-  # The emulator says nothing of the session of a process, applies no limit to its data, because it has data of its own, and takes long.
-  emulated=' (a session of its own, and default signals|limits apply to the process and its children|required literals are limited in number, and found quickly) #'
+  # The emulator says nothing of the session of a process, applies no limit to its data, because it has data of its own, has a copy of the memory
+  # where vfork shares it, in which the child says why it could not start, and takes long.
+  emulated=' (a session of its own, and default signals|limits apply to the process and its children|the addon: a process that cannot be started|required literals are limited in number, and found quickly) #'
   faults=0
   for name in "${tests[@]}"; do
     code=0 began=$SECONDS
