@@ -230,7 +230,7 @@ t.test("visibility", async (t) => {
   const audit = readFileSync(join(daemon.data, "audit.log"), "utf8");
   t.match(
     audit,
-    /"event":"readers-changed","who":"admin","from":"127\.0\.0\.1","via":"token \d+","repository":"host\/added","private":true,"readers":\["ann"\]/,
+    /"event":"readers-changed","who":"admin","from":"127\.0\.0\.1","via":"token \d+","requestId":"[^"]+","repository":"host\/added","private":true,"readers":\["ann"\]/,
   );
   t.match(audit, /"event":"metadata-changed","who":"admin"/);
 });
