@@ -54,6 +54,8 @@ export async function sharedDaemon(
   const { daemon } = await site();
   t.teardown(async () => {
     const { daemon: last, config } = await site();
+    // In a file that runs alone and has restarted it, it ends first.
+    if (last.hasExited) return;
     // A reload starts a thread.
     if (readFileSync(config, "utf8") !== unconfigured) await configure(last, {});
     await clearDaemon(last, { name: "admin" });
