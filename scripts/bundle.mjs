@@ -74,8 +74,8 @@ const ownUrls = {
 
 /**
  * Code in ASCII only. V8 keeps a text of one byte a character in half of the memory, and Node reads it several times as fast: one
- * other character would make that of a whole file of megabytes twice as large. Bundled code has such characters only where
- * an escape means the same, which is not in `String.raw`.
+ * other character would make that of a whole file of megabytes twice as large. An escape means the same as the character everywhere but
+ * in `String.raw`, and bundled code has no such character there.
  */
 function escaped(code) {
   return code.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);

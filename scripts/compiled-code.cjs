@@ -19,18 +19,19 @@ const writesMs = Number(process.env.TRAWL_WRITE_CODE ?? 0);
 const flagBytes = [12, 16];
 
 /**
- * Of a process that writes, keeps what functions were compiled to after their last call, which V8 otherwise drops after some garbage
- * collections: what is needed only for a start would be missing. In the meantime, the flags are those of other processes.
+ * In a process that writes: whether V8 keeps the compiled code of functions that are no longer called. By default it drops that after some
+ * garbage collections, and what only a start calls would not be written. It is off while a file is compiled, because the code is
+ * only used with the flags under which it was compiled.
  */
 const keepCode = (isKept) => writesMs > 0 && setFlagsFromString(isKept ? "--no-flush-bytecode" : "--flush-bytecode");
 
-/** In the name of an empty file that a thread writes when it has written what it has compiled. */
+/** Part of the name of the empty file that says that a thread has written what it has compiled. */
 const writtenMark = ".written-";
 
 /** What this thread has compiled. */
 const made = new Map();
 
-/** Where this thread says so: begins with the name of its entry. */
+/** That file of this thread: its name begins with that of the thread's entry. */
 let mark;
 
 const compile = Module.prototype._compile;

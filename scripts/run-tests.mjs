@@ -51,8 +51,8 @@ mkdirSync(timesFolder, { recursive: true });
 
 // Each file has its own limit.
 t.setTimeout(0);
-// More than there are processors, because most files wait for something during part of their time: with four more than two, a
-// twentieth of the processors' time was not used.
+// More than there are processors, because most files wait for something during part of their time: six processes left a twentieth
+// of the time of two processors unused.
 t.jobs = Number(process.env.JOBS) || availableParallelism() + 4;
 const folderRunner = fileURLToPath(new URL("test-folder.mjs", import.meta.url));
 const runs = groupFiles(files).map(({ name, files: those }) => {

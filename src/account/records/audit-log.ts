@@ -213,7 +213,7 @@ const linesOfKindMax = 3;
 
 /**
  * Limit on senders, and on kinds for each, that are distinguished within a minute; the others share the rest. Therefore
- * a minute has at most about 3,600 lines, 0.7 MB.
+ * a minute has at most about 3,600 lines, 1.2 MB with the longest request ids.
  */
 const sendersMax = 100;
 const kindsOfSenderMax = 8;

@@ -1,5 +1,5 @@
-import { type Sender, toSender } from "../../account/records/audit-log.js";
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { type Sender, toSender } from "../../account/records/audit-log.js";
 import { RateLimiter, attemptsIn } from "../../account/records/rate-limiter.js";
 import { monotonicMs } from "../../base/deadline.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
