@@ -5,10 +5,9 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { SseDecoder } from "../../src/cli/connection/sse-decoder.js";
 import type { HistoryStatus } from "../../src/model/history-record.js";
-import { mirrorName } from "../../src/model/repository.js";
 import type { StreamMatch } from "../../src/model/stream-events.js";
 import { ShardStore } from "../../src/store/shard-store.js";
-import { dataDirectory, runCommand, testDaemon, type DaemonProcess } from "../support/daemon.js";
+import { dataDirectory, newestMirror, runCommand, testDaemon, type DaemonProcess } from "../support/daemon.js";
 import { inLongRuns, isFull, scaled } from "../support/full-run.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { ask } from "../support/graphql.js";
@@ -59,17 +58,12 @@ async function untilIndexed(daemon: DaemonProcess, name: string): Promise<Histor
 
 /** Deletes an object of the mirror that was made last, whose packs are unpacked first. */
 function loseObject(data: string, oid: string): void {
-  const mirrors = join(data, "mirrors");
-  const numbers = readdirSync(mirrors)
-    .filter((entry) => entry.endsWith(".git"))
-    .map((entry) => Number.parseInt(entry, 10));
-  const name = mirrorName(Math.max(...numbers));
-  const objects = join(mirrors, name, "objects");
+  const mirror = newestMirror(data);
+  const objects = join(mirror, "objects");
   for (const file of readdirSync(join(objects, "pack"))) {
     const aside = join(data, file);
     renameSync(join(objects, "pack", file), aside);
-    if (file.endsWith(".pack"))
-      execFileSync("sh", ["-c", 'git -C "$1" unpack-objects -q <"$2"', "sh", join(mirrors, name), aside]);
+    if (file.endsWith(".pack")) execFileSync("sh", ["-c", 'git -C "$1" unpack-objects -q <"$2"', "sh", mirror, aside]);
   }
   rmSync(join(objects, oid.slice(0, 2), oid.slice(2)));
 }

@@ -4,9 +4,8 @@ import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { SseDecoder } from "../../src/cli/connection/sse-decoder.js";
-import { mirrorName } from "../../src/model/repository.js";
 import type { Progress, StreamMatch } from "../../src/model/stream-events.js";
-import type { DaemonProcess } from "../support/daemon.js";
+import { type DaemonProcess, newestMirror } from "../support/daemon.js";
 import { scaled } from "../support/full-run.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { sharedDaemon } from "../support/shared-daemon.js";
@@ -63,12 +62,7 @@ async function startWith(t: Test, remote: GitFixture): Promise<{ daemon: DaemonP
   const daemon = await sharedDaemon(t, {}, ["--set", "index.symbols=false"]);
   await daemon.add("host/one", remote.path);
   await until("its history is indexed", async () => (await daemon.list())[0].historyIndex?.isUpToDate === true);
-  const mirrors = join(daemon.data, "mirrors");
-  const numbers = readdirSync(mirrors)
-    .filter((name) => name.endsWith(".git"))
-    .map((name) => Number.parseInt(name, 10));
-  // That of the repository that was added last.
-  return { daemon, mirror: join(mirrors, mirrorName(Math.max(...numbers))) };
+  return { daemon, mirror: newestMirror(daemon.data) };
 }
 
 function fixture(t: Test): GitFixture {

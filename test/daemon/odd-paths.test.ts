@@ -1,12 +1,11 @@
 /** Files whose names are any bytes, from the search to their content, pages, history and archives. */
 import { execFileSync } from "node:child_process";
-import { readdirSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { decodePath, escapeUrlPath, shownPath } from "../../src/base/path-text.js";
-import { mirrorName } from "../../src/model/repository.js";
 import { pathOfMatch, type StreamMatch } from "../../src/model/stream-events.js";
-import { runCommand, withSymbols } from "../support/daemon.js";
+import { newestMirror, runCommand, withSymbols } from "../support/daemon.js";
 import { isFull } from "../support/full-run.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { ask } from "../support/graphql.js";
@@ -339,12 +338,7 @@ t.test("a field that fails leaves the others of the answer", async (t) => {
   large.commit({ branch: "main", files: { ...files, "small.txt": "needle small\n", "lost.txt": "needle lost\n" } });
   await add("example.org/large", large.path);
   const blob = large.git("rev-parse", "main:lost.txt");
-  const mirrors = readdirSync(join(daemon.data, "mirrors")).filter((name) => name.endsWith(".git"));
-  const mirror = join(
-    daemon.data,
-    "mirrors",
-    mirrorName(Math.max(...mirrors.map((name) => Number.parseInt(name, 10)))),
-  );
+  const mirror = newestMirror(daemon.data);
   const git = (...args: string[]): void => void execFileSync("git", [`--git-dir=${mirror}`, ...args], { input: "" });
   for (const pack of execFileSync("find", [join(mirror, "objects/pack"), "-name", "*.pack"])
     .toString()

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, readdirSync } from "node:fs";
 import { get, type IncomingMessage } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,6 +7,7 @@ import { sleep } from "../../src/base/deadline.js";
 import { TrawlError } from "../../src/base/errors.js";
 import { callDaemon } from "../../src/cli/connection/control-client.js";
 import { SseDecoder, type StreamEvent } from "../../src/cli/connection/sse-decoder.js";
+import { mirrorName } from "../../src/model/repository.js";
 import type { RepositoryStatus } from "../../src/model/repository-status.js";
 import type { Alert, Progress, StreamError, StreamMatch } from "../../src/model/stream-events.js";
 import { isFull } from "./full-run.js";
@@ -147,6 +148,15 @@ export function dataDirectory(t: Owner): string {
   const data = mkdtempSync(join(tmpdir(), "trawl-"));
   t.teardown(() => removeFolder(data));
   return data;
+}
+
+/** The folder of the mirror that was made last. */
+export function newestMirror(data: string): string {
+  const mirrors = join(data, "mirrors");
+  const numbers = readdirSync(mirrors)
+    .filter((name) => name.endsWith(".git"))
+    .map((name) => Number.parseInt(name, 10));
+  return join(mirrors, mirrorName(Math.max(...numbers)));
 }
 
 /** The results of a search. */
