@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { callEvery, monotonicMs, type PendingCall } from "../../base/deadline.js";
 import { uninitializedBytes } from "../../base/bytes.js";
@@ -16,6 +17,14 @@ export interface ParsedText {
 }
 
 const pollMs = 20;
+
+/** How long one text may take. */
+export interface TextLimits {
+  /** Processor time of ctags: on a busy host, a text is not blamed for what other processes take. */
+  readonly cpuMs: number;
+  /** Of a ctags that waits for something that does not come. */
+  readonly wallMs: number;
+}
 
 /** Of all that ctags writes for one window of texts: a million symbols with long names. */
 const outputBytesMax = 256 * 1024 * 1024;
@@ -47,7 +56,7 @@ export class CtagsChild {
   /** Texts that it has parsed. */
   parsedCount = 0;
   readonly #process: StartedProcess;
-  readonly #textMs: number;
+  readonly #limits: TextLimits;
   readonly #stop: StopSignal;
   #watch: PendingCall | undefined;
   #isClosed = false;
@@ -58,12 +67,14 @@ export class CtagsChild {
   #searched = 0;
   #outputs: Buffer[] = [];
   #wantedCount = 0;
+  /** When the last output was complete, and the processor time that ctags had used then. */
   #progressMs = 0;
+  #progressCpuMs: number | undefined;
   #settle: ((outcome: WindowOutcome) => void) | undefined;
 
-  /** Each text may take `textMs`. Throws `internal` if ctags cannot be started. */
-  constructor(program: CtagsProgram, textMs: number, stop: StopSignal) {
-    this.#textMs = textMs;
+  /** Throws `internal` if ctags cannot be started. */
+  constructor(program: CtagsProgram, limits: TextLimits, stop: StopSignal) {
+    this.#limits = limits;
     this.#stop = stop;
     this.#process = startProcess({
       name: basename(program.command),
@@ -86,7 +97,7 @@ export class CtagsChild {
       this.#settle = resolve;
       this.#outputs = [];
       this.#wantedCount = texts.length;
-      this.#progressMs = monotonicMs();
+      this.#progress();
       if (this.#isClosed || this.#hasEnded) return this.#finish("crash");
       this.#watch = callEvery(pollMs, () => this.#check());
       // Written together, so that few calls of the system are needed.
@@ -132,7 +143,21 @@ export class CtagsChild {
 
   #check(): void {
     if (this.#stop()) this.#finish("stopped");
-    else if (monotonicMs() - this.#progressMs > this.#textMs) this.#finish("time");
+    else if (this.#isLate()) this.#finish("time");
+  }
+
+  #progress(): void {
+    this.#progressMs = monotonicMs();
+    this.#progressCpuMs = undefined;
+  }
+
+  /** The processor time of a text is counted from the first check after the last one was complete. */
+  #isLate(): boolean {
+    const elapsedMs = monotonicMs() - this.#progressMs;
+    if (elapsedMs > this.#limits.wallMs) return true;
+    const cpuMs = processorMs(this.#process.pid);
+    this.#progressCpuMs ??= cpuMs;
+    return cpuMs - this.#progressCpuMs > this.#limits.cpuMs;
   }
 
   /** Ends the window. */
@@ -190,7 +215,7 @@ export class CtagsChild {
       this.#searched = end + 1;
       if (at > 0 && bytes[at - 1] !== lineFeed) continue;
       this.#outputs.push(Buffer.from(bytes.subarray(0, at)));
-      this.#progressMs = monotonicMs();
+      this.#progress();
       this.#drop(end + 1);
       if (this.#outputs.length < this.#wantedCount) continue;
       return this.#finish(this.#length > 0 ? "garbage" : undefined);
@@ -201,5 +226,17 @@ export class CtagsChild {
     this.#bytes.copy(this.#bytes, 0, byteCount, this.#length);
     this.#length -= byteCount;
     this.#searched = 0;
+  }
+}
+
+/** Processor time that a process has used, in steps of 10 ms; 0 if it has ended. */
+function processorMs(pid: number): number {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    // See proc_pid_stat(5). Only the name of the program, in parentheses, can have spaces.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return 10 * (Number(fields[11]) + Number(fields[12]));
+  } catch {
+    return 0;
   }
 }

@@ -3,7 +3,7 @@ import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { SymbolFault } from "../../model/symbol-failure.js";
 import type { StopSignal } from "../../base/stop-signal.js";
 import { noSymbols, type ContentSymbols } from "../../shard/symbols/content-symbols.js";
-import { CtagsChild, type ParsedText } from "./ctags-child.js";
+import { CtagsChild, type ParsedText, type TextLimits } from "./ctags-child.js";
 import { ctagsFileName, ctagsParser } from "./ctags-languages.js";
 import type { CtagsProgram } from "./ctags-program.js";
 import { parseTags } from "./tag-records.js";
@@ -22,13 +22,12 @@ export type Extraction =
 
 export interface ExtractorOptions {
   readonly program: CtagsProgram;
-  /** ctags is killed when one text takes longer. */
-  readonly textMs: number;
+  readonly limits: TextLimits;
   readonly stop: StopSignal;
 }
 
 /** ctags is killed when one text takes longer: usual files take milliseconds, the slowest parsers some seconds for 1 MB. */
-export const textMs = 10_000;
+export const textLimits: TextLimits = { cpuMs: 10_000, wallMs: 60_000 };
 
 /** A window of texts is sent at once, so that ctags need not wait for the next one. */
 const windowBytes = 256 * 1024;
@@ -133,9 +132,9 @@ export class SymbolExtractor {
   }
 
   #useChild(): CtagsChild {
-    const { program, textMs, stop } = this.#options;
+    const { program, limits, stop } = this.#options;
     try {
-      this.#child ??= new CtagsChild(program, textMs, stop);
+      this.#child ??= new CtagsChild(program, limits, stop);
     } catch (error) {
       throw new TrawlError("internal", `${program.command} cannot be started: ${errorMessage(error)}`, {
         cause: error,

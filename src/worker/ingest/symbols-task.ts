@@ -1,7 +1,7 @@
 import { TrawlError } from "../../base/errors.js";
 import { findCtagsOnce, type CtagsProgram } from "../../indexer/symbols/ctags-program.js";
 import { extractShardSymbols, nameProducer } from "../../indexer/symbols/shard-symbols.js";
-import { SymbolExtractor, textMs } from "../../indexer/symbols/symbol-extractor.js";
+import { SymbolExtractor, textLimits } from "../../indexer/symbols/symbol-extractor.js";
 import type { StoredShard, SymbolRecord } from "../../model/shard-record.js";
 import type { SymbolsTask, SymbolsTaskResult } from "../../protocol/ingest-messages.js";
 import { ShardReader } from "../../shard/shard-reader.js";
@@ -26,7 +26,7 @@ async function extract(
   reader.requireChecksum(checksum);
   reader.verify("index");
   reader.verify("content");
-  const extractor = new SymbolExtractor({ program, textMs, stop: () => Atomics.load(stop, 0) !== 0 });
+  const extractor = new SymbolExtractor({ program, limits: textLimits, stop: () => Atomics.load(stop, 0) !== 0 });
   try {
     const { bytes, record } = await extractShardSymbols(reader, extractor, nameProducer(program), kernel);
     await guardedStore.putSymbols([{ id, bytes }]);

@@ -20,7 +20,7 @@ import { blobOptions } from "./files.js";
 import { callAfter, type PendingCall } from "../../base/deadline.js";
 import { neverStop, type StopSignal } from "../../base/stop-signal.js";
 import { type CtagsProgram, findCtagsOnce } from "../../indexer/symbols/ctags-program.js";
-import { SymbolExtractor, textMs } from "../../indexer/symbols/symbol-extractor.js";
+import { SymbolExtractor, textLimits } from "../../indexer/symbols/symbol-extractor.js";
 import { extractShardSymbols, nameProducer } from "../../indexer/symbols/shard-symbols.js";
 import type { ExtractedSymbols, ExtractSymbols } from "../../protocol/read-messages.js";
 import { ShardReader } from "../../shard/shard-reader.js";
@@ -229,7 +229,7 @@ class SharedCtags {
 
   constructor(program: CtagsProgram) {
     this.program = program;
-    this.extractor = new SymbolExtractor({ program, textMs, stop: () => this.#stop() });
+    this.extractor = new SymbolExtractor({ program, limits: textLimits, stop: () => this.#stop() });
   }
 
   /** `stop` is of the request that uses it. */

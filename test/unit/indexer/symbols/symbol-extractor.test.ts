@@ -12,7 +12,7 @@ import {
   type CtagsProgram,
 } from "../../../../src/indexer/symbols/ctags-program.js";
 import { describeSymbol } from "../../../../src/eval/results/describe-symbol.js";
-import { SymbolExtractor, type Extraction } from "../../../../src/indexer/symbols/symbol-extractor.js";
+import { SymbolExtractor, textLimits, type Extraction } from "../../../../src/indexer/symbols/symbol-extractor.js";
 import { nameBytesMax } from "../../../../src/shard/symbols/content-symbols.js";
 import { scaled } from "../../../support/full-run.js";
 import { randomFrom } from "../../../support/random.js";
@@ -21,8 +21,8 @@ const installed = await findCtags("ctags");
 if ("reason" in installed) throw new TrawlError("bad-config", installed.reason);
 const program: CtagsProgram = installed;
 
-function extractorOf(t: Test, command: string, textMs = 10_000, stop = neverStop): SymbolExtractor {
-  const extractor = new SymbolExtractor({ program: { ...program, command }, textMs, stop });
+function extractorOf(t: Test, command: string, limits = textLimits, stop = neverStop): SymbolExtractor {
+  const extractor = new SymbolExtractor({ program: { ...program, command }, limits, stop });
   t.teardown(() => extractor.close());
   return extractor;
 }
@@ -220,10 +220,16 @@ t.test("the symbols of texts do not depend on their order, and are those of ctag
   t.ok(expected.length > 500, `${expected.length} symbols`);
 });
 
-t.test("a ctags that hangs is killed, and only that text has no symbols", async (t) => {
-  const extractor = extractorOf(t, standIn(t, "setInterval(() => {}, 1000); process.stdin.pause(); return;"), 2000);
+t.test("a ctags that does not end is killed, and only that text has no symbols", async (t) => {
+  const extractor = extractorOf(t, standIn(t, "for (;;);"), { ...textLimits, cpuMs: 1000 });
   const results = await extractor.extract(["one", "bad", "two"].map((name) => text("C", name)));
   t.same(results.map(shown), [["1 function one"], "time", ["1 function two"]]);
+});
+
+t.test("a ctags that waits for something else is killed", async (t) => {
+  const hang = standIn(t, "setInterval(() => {}, 1000); process.stdin.pause(); return;");
+  const [result] = await extractorOf(t, hang, { ...textLimits, wallMs: 500 }).extract([text("C", "bad")]);
+  t.equal(shown(result), "time");
 });
 
 t.test("a ctags that crashes is started again, and only that text has no symbols", async (t) => {
@@ -289,7 +295,7 @@ t.test("a missing program, and one that is not Universal Ctags, are named with w
 t.test("very many symbols in one text", async (t) => {
   const symbolCount = scaled(200_000, 1_000_000);
   const lines = Array.from({ length: symbolCount }, (_, i) => `#define M${i} ${i}`);
-  const [result] = await extractorOf(t, "ctags", 60_000).extract([text("C", lines.join("\n"))]);
+  const [result] = await extractorOf(t, "ctags").extract([text("C", lines.join("\n"))]);
   if (result.kind !== "symbols") throw new Error(shown(result) as string);
   t.equal(result.symbols.names.length, symbolCount);
   t.equal(result.symbols.names.at(-1), `M${symbolCount - 1}`);
@@ -299,7 +305,7 @@ t.test("very many symbols in one text", async (t) => {
 
 t.test("many symbols in one line of a megabyte take linear time", async (t) => {
   const source = Array.from({ length: 60_000 }, (_, i) => `int variable${i};`).join(" ");
-  const [result] = await extractorOf(t, "ctags", 60_000).extract([text("C", source)]);
+  const [result] = await extractorOf(t, "ctags").extract([text("C", source)]);
   t.equal(shown(result).length, 60_000);
 });
 
@@ -319,7 +325,7 @@ t.test("names that are not UTF-8 are found byte for byte", async (t) => {
 
 t.test("stopping ends the work at once", async (t) => {
   let isStopped = false;
-  const extractor = extractorOf(t, standIn(t, "return;"), 60_000, () => isStopped);
+  const extractor = extractorOf(t, standIn(t, "return;"), textLimits, () => isStopped);
   const work = extractor.extract([text("C", "bad")]);
   isStopped = true;
   await t.rejects(work, { code: "cancelled" });
