@@ -60,7 +60,7 @@ t.test("the console", { skip: withoutBrowser }, async (t) => {
       await page.getByRole("button", { name: "Format" }).click();
       await page.getByRole("button", { name: "Run" }).click();
       await result(page).getByText('"username"').waitFor();
-      await page.waitForURL(/#query=.*operationName=Me/);
+      await page.waitForURL(/#query=query\+Me\+%7B%0A.*operationName=Me/);
       const link = page.url();
       await page.goto("about:blank");
       await page.goto(link);
