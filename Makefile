@@ -234,15 +234,11 @@ arm64-test:
 release:
 	@scripts/release.sh
 
-# Pinned, so that a run can be repeated.
-node24 = 24.22.3
-node20 = 20.20.2
-
 test-debian13:
-	@scripts/root-test.sh trixie $(node24) $(ROOT)
+	@scripts/root-test.sh trixie 24 $(ROOT)
 
 test-debian12:
-	@scripts/root-test.sh bookworm $(node20) $(ROOT)
+	@scripts/root-test.sh bookworm 20 $(ROOT)
 
 clean:
 	rm -rf build dist .tap src/native/build clients/*/dist

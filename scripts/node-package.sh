@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Downloads Node for a platform, or npm, from the npm registry, and checks its hash. node-packages.json says which release, for the image and
-# for what is built and tested for another processor.
+# Downloads Node for a platform, or npm, from the npm registry, and checks its hash. node-packages.json says which release, for the image,
+# for what is built and tested for another processor, and for clean roots.
 #
-#   scripts/node-package.sh linux-x64|linux-arm64|npm FILE      FILE is the archive; prints its name and release
+#   scripts/node-package.sh NAME FILE      NAME is one in node-packages.json, FILE the archive; prints its name and release
 set -euo pipefail
 
 # field NAME
@@ -10,7 +10,8 @@ field() { node -p 'require(process.argv[1])[process.argv[2]][process.argv[3]]' "
 
 here=$(realpath "$(dirname "$0")") key=$1
 file=$(realpath -m "$2")
-package=$(field package) hash=$(field integrity)
+package=$(field package 2>/dev/null) || { echo "trawl: node-packages.json has no $key" >&2; exit 1; }
+hash=$(field integrity)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 archive=$(cd "$work" && npm pack --silent --fetch-retries=1 "$package") || { echo "trawl: the npm registry $(npm config get registry) does not give $package: see whether it answers, or set another with \`npm config set registry URL\`" >&2; exit 1; }

@@ -1,19 +1,18 @@
 #!/usr/bin/env bash
-# From nothing to a search, and the whole suite, in a clean Debian root with a given release of Node. Needs root, debootstrap, a Debian
-# mirror and an npm registry. The last commit of this checkout is tested. The settings with which this machine reaches its mirror and
+# From nothing to a search, and the whole suite, in a clean Debian root with a release of Node of node-packages.json. Needs root, debootstrap,
+# a Debian mirror and an npm registry. The last commit of this checkout is tested. The settings with which this machine reaches its mirror and
 # its registry are used in the root, too.
 #
-#   scripts/root-test.sh SUITE NODE [ROOT]      ROOT is kept; if it exists, it is reused
+#   scripts/root-test.sh SUITE 24|20 [ROOT]      ROOT is kept; if it exists, it is reused
 #
 # STEPS="run test deb systemd" are the steps; CCACHE=DIR is a folder of ccache to share.
 set -euo pipefail
 
-suite=$1 node=$2 root=${3:-}
+suite=$1 major=$2 root=${3:-}
 steps=" ${STEPS:-run test deb systemd} "
 here=$(realpath "$(dirname "$0")")
 checkout=$(dirname "$here")
 work=$(mktemp -d)
-npm=11.21.2
 source "$here/debian-root.sh"
 
 # What is mounted and started is in namespaces of its own, and ends with them.
@@ -46,17 +45,21 @@ in_root() {
 }
 
 # Node in /usr/local, where the packages of deb-test.sh and systemd-test.sh do not look for it.
+platform=linux-$(dpkg --print-architecture | sed 's/amd64/x64/')
+if [ "$major" != 24 ]; then platform+=-node$major; fi
+package=$("$here/node-package.sh" "$platform" "$work/node.tgz")
+node=${package##*@}
 if [ "$(in_root node -p 'process.versions.node' 2>/dev/null)" != "$node" ]; then
   say "Node $node"
-  arch=$(dpkg --print-architecture | sed 's/amd64/x64/')
-  (cd "$work" && npm pack --silent "node-linux-$arch@$node" "npm@$npm" >/dev/null)
-  tar xzf "$work/node-linux-$arch-$node.tgz" -C "$root/usr/local" --strip-components=1
+  "$here/node-package.sh" npm "$work/npm.tgz" >/dev/null
+  tar xzf "$work/node.tgz" -C "$root/usr/local" --strip-components=1
   chmod 755 "$root/usr/local/bin/node"
   rm -rf "$root/usr/local/lib/node_modules/npm"
   mkdir -p "$root/usr/local/lib/node_modules/npm"
-  tar xzf "$work/npm-$npm.tgz" -C "$root/usr/local/lib/node_modules/npm" --strip-components=1
+  tar xzf "$work/npm.tgz" -C "$root/usr/local/lib/node_modules/npm" --strip-components=1
   ln -sf ../lib/node_modules/npm/bin/npm-cli.js "$root/usr/local/bin/npm"
 fi
+unset package
 
 if [ -d "$root/root/trawl" ]; then
   git -C "$root/root/trawl" fetch -q "$checkout" HEAD && git -C "$root/root/trawl" reset -q --hard FETCH_HEAD
