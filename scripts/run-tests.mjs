@@ -3,9 +3,9 @@
 //   node scripts/run-tests.mjs [FILE...]        without arguments all files below dist/test except those of `make faults`
 //   node scripts/run-tests.mjs --fast           only those of dist/test/unit that start no daemon and take a few seconds
 //
-// Files of a folder share a process (test-folder.mjs): all that share a daemon (test/support/shared.ts), and the others as
-// long as they take a few seconds together, since loading tap and the modules under test takes longer than most of them. A file
-// that starts threads, or changes what the others find, has a process of its own. `JOBS=N` sets how many processes run at
+// Files share a process (test-folder.mjs) as long as they take a few seconds together, since loading tap and the modules under test
+// takes longer than most of them; all of a folder that share a daemon (test/support/shared.ts) do in any event. A file that starts
+// threads, or changes what the others find, has a process of its own. `JOBS=N` sets how many processes run at
 // once. tap's own command only shows the results, for two reasons. It passes its module hooks in NODE_OPTIONS to each process that a test starts, which doubles the processor
 // time of daemons; here, NODE_OPTIONS is removed. And it runs the files in alphabetical order. A failure names the line of
 // the compiled test: reading source maps takes a tenth of a second in each process, and more in those with many assertions.
@@ -29,7 +29,7 @@ const budgetSecondsMin = 20;
 /** What takes longer is not run by `make test-fast`. */
 const fastSecondsMax = 3;
 
-/** The other files of a folder that share a process take about this long together. */
+/** Files that share a process take about this long together. */
 const sharedSecondsMax = 24;
 
 /** By its URL, since processes that a test forks elsewhere load it too. */
@@ -98,29 +98,40 @@ function findFiles() {
     .filter((path) => !isFast || (kindOf(path) === "pure" && !(shipped[basename(path, ".test.js")] > fastSecondsMax)));
 }
 
-/** What each process runs: one file, or several of a folder. Those that take longest come first. */
+/** What each process runs: one file, or several of one kind. Those that take longest come first. */
 function groupFiles(files) {
+  const byFolder = new Map();
+  for (const file of [...files].sort()) {
+    const kind = kindOf(file);
+    const key = `${kind} ${kind === "alone" ? file : dirname(file)}`;
+    byFolder.set(key, [...(byFolder.get(key) ?? []), file]);
+  }
   const programs = [];
   const open = new Map();
-  for (const file of [...files].sort()) {
-    const folder = dirname(file);
-    const kind = kindOf(file);
-    const key = `${kind} ${kind === "alone" ? file : folder}`;
-    let program = open.get(key);
-    if (program === undefined || (kind !== "sharing" && program.seconds + timeOf(file) > sharedSecondsMax)) {
-      program = { files: [], seconds: 0 };
-      programs.push(program);
-      open.set(key, program);
+  for (const [key, those] of byFolder) {
+    const [kind] = key.split(" ");
+    // Files that share a daemon stay together.
+    const parts = kind === "sharing" ? [those] : those.map((file) => [file]);
+    for (const part of parts) {
+      const seconds = part.reduce((sum, file) => sum + timeOf(file), 0);
+      const room = kind === "alone" ? key : `${kind} ${part[0].split("/").slice(0, 3).join("/")}`;
+      let program = open.get(room);
+      if (program === undefined || program.seconds + seconds > sharedSecondsMax) {
+        program = { files: [], seconds: 0 };
+        programs.push(program);
+        open.set(room, program);
+      }
+      program.files.push(...part);
+      program.seconds += seconds;
     }
-    program.files.push(file);
-    program.seconds += timeOf(file);
   }
-  return programs
-    .sort((a, b) => b.seconds - a.seconds)
-    .map(({ files }) => ({
-      files,
-      name: files.length === 1 ? files[0] : `${files.length} files of ${dirname(files[0])}`,
-    }));
+  return programs.sort((a, b) => b.seconds - a.seconds).map(({ files }) => ({ files, name: nameFiles(files) }));
+}
+
+function nameFiles(files) {
+  const [first, second] = new Set(files.map((file) => dirname(file)));
+  if (files.length === 1) return files[0];
+  return `${files.length} files of ${second === undefined ? first : first.split("/").slice(0, 3).join("/")}`;
 }
 
 /**
