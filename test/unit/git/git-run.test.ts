@@ -1,5 +1,14 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import t, { type Test } from "tap";
@@ -179,13 +188,16 @@ t.test("no descriptor leaks if git's input was not ended", async (t) => {
 });
 
 t.test("output that arrives while the thread is busy, after git has exited, is not lost", async (t) => {
-  const running = runGit(fakeGit(t, "(sleep 0.6; head -c 100000 /dev/zero) & exit 0"));
+  const folder = t.testdir({});
+  const [isBusy, isWritten] = [join(folder, "busy"), join(folder, "written")];
+  const script = `(until [ -e '${isBusy}' ]; do sleep 0.01; done; head -c 60000 /dev/zero; touch '${isWritten}') & exit 0`;
+  const running = runGit(fakeGit(t, script));
   await sleep(300);
   // From here the loop continues with due timers, and only then reads.
   await new Promise((resolve) => setImmediate(resolve));
-  const untilMs = monotonicMs() + 1_300;
-  while (monotonicMs() < untilMs);
-  t.equal((await running).stdout.length, 100_000);
+  writeFileSync(isBusy, "");
+  while (!existsSync(isWritten));
+  t.equal((await running).stdout.length, 60_000);
 });
 
 t.test("lines of standard error arrive while git runs", async (t) => {
