@@ -89,7 +89,7 @@ fi
 
 if [[ $steps == *" test "* ]]; then
   say "make test"
-  in_root make -C /root/trawl test 2>&1 | tee "$work/test" || true
+  in_root make --no-print-directory -C /root/trawl test 2>&1 | tee "$work/test" || true
   tail -n 1 "$work/test" | grep -qE '^[0-9]+ passed, 0 failed' || fail "$(grep -aE '^failed: |^[0-9]+ passed' "$work/test" || tail -n 1 "$work/test")"
 fi
 
