@@ -597,7 +597,7 @@ t.test("invalid search contexts", async (t) => {
 
 t.test("options are read again in a thread, while the caller serves others", async (t) => {
   const configFile = join(t.testdir(), "trawl.jsonc");
-  const items = Array.from({ length: 3000 }, (_, i) => ({
+  const items = Array.from({ length: 500 }, (_, i) => ({
     name: `r/${i}`,
     url: `../${i}.git`,
     topics: ["x"],

@@ -33,7 +33,7 @@ t.test("a warm search runs through few files", async (t) => {
     ["ranked", "needle", "literal"],
   ] as const) {
     const runs: ExecutedFiles[] = [];
-    for (let run = 0; run < 6; run++) {
+    for (let run = 0; run < 4; run++) {
       await daemon.executedFiles();
       await daemon.get(`/.api/search/stream?${new URLSearchParams({ q: query, v: "V3", t: type, display: "50" })}`);
       const executed = await daemon.executedFiles();

@@ -397,7 +397,7 @@ t.test("clients read in turn, and none with long reads has all threads", async (
   two.warm();
   const limits = (client: string) => ({ timeoutMs: 600_000, stop: unstopped(), client });
   const ended: string[] = [];
-  const long = "x = 1;\n".repeat(5_000);
+  const long = "x = 1;\n".repeat(1_500);
   const highlights = Array.from({ length: 4 }, () =>
     two
       .run<"highlight-texts">(
