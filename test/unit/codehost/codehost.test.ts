@@ -1,6 +1,6 @@
 /** Code hosts: small servers answer as they do. */
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import { type AddressInfo, connect } from "node:net";
@@ -13,17 +13,19 @@ import { findRateLimit } from "../../../src/base/rate-limit.js";
 import { apiKinds } from "../../../src/codehost/api-kinds.js";
 import { listHost } from "../../../src/codehost/api-listing.js";
 import type { ConnectionConfig } from "../../../src/codehost/connection.js";
-import { Connections } from "../../../src/codehost/connections.js";
+import { Connections, type ConnectionStatus } from "../../../src/codehost/connections.js";
 import { listFolder } from "../../../src/codehost/folder-listing.js";
 import { listUrls } from "../../../src/codehost/repository-list.js";
 import { selectRepositories } from "../../../src/codehost/selection.js";
+import { resolveOptions } from "../../../src/daemon/config/config.js";
 import { checkRepository } from "../../../src/daemon/config/file-repositories.js";
 import { parseLastResponse } from "../../../src/git/mirror/http-trace.js";
 import { RemoteRules } from "../../../src/git/mirror/remote-rules.js";
 import { parseRemoteUrl } from "../../../src/git/run/remote-url.js";
 import type { RepositoryConfig } from "../../../src/model/repository.js";
 import { chooseByName } from "../../../src/sync/repositories/shared-names.js";
-import { runCommand, textsOnly } from "../../support/daemon.js";
+import { runCommand, textsOnly, type DaemonProcess } from "../../support/daemon.js";
+import { isFull } from "../../support/full-run.js";
 import { GitFixture } from "../../support/git-fixture.js";
 import { GraphqlSite } from "../../support/graphql-site.js";
 import { type Answer as RemoteAnswer, serveHttp } from "../../support/http-remote.js";
@@ -314,7 +316,20 @@ t.test("lists are read through proxies, with the authorities that git trusts", a
   const subject = ["-subj", "/CN=git.corp", "-addext", "subjectAltName=DNS:git.corp"];
   execFileSync(
     "openssl",
-    ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, ...subject],
+    [
+      "req",
+      "-x509",
+      "-newkey",
+      "ec",
+      "-pkeyopt",
+      "ec_paramgen_curve:prime256v1",
+      "-nodes",
+      "-keyout",
+      key,
+      "-out",
+      certificate,
+      ...subject,
+    ],
     {
       stdio: "ignore",
     },
@@ -786,17 +801,32 @@ const options = [
   ]),
 ];
 
-t.test("a daemon fetches what a host lists only from that host", async (t) => {
+/** Lists a connection now; returns why that failed, or "". */
+async function listNow(daemon: DaemonProcess, name: string, mayRemoveMost = false): Promise<string> {
+  const listed = daemon.control("POST", `/.api/connections/${name}/sync`, { mayRemoveMost });
+  return await listed.then(
+    () => "",
+    (error: unknown) => (error as Error).message,
+  );
+}
+
+/** The warnings of all connections, each on a line with the name of its connection. */
+async function warningsIn(daemon: DaemonProcess): Promise<string> {
+  const statuses = (await daemon.control("GET", "/.api/connections")) as readonly ConnectionStatus[];
+  return statuses.flatMap(({ name, warnings }) => warnings.map((warning) => `${name}: ${warning}\n`)).join("");
+}
+
+t.test("a daemon with two connections", async (t) => {
   const folder = t.testdir({ token: "ada:s3cret\n" });
   const fixture = GitFixture.create();
   t.teardown(() => fixture.remove());
   fixture.commit({ branch: "main", files: [["a.txt", "alpha\n"]] });
   const urls = new Map<string, string>();
-  const list: RemoteAnswer = (_, response) => {
+  const items: RemoteAnswer = (_, response) => {
     const isPublic = { private: false, internal: false, owner: { visibility: "public" } };
-    const items = [...urls].map(([name, clone_url]) => ({ full_name: name, clone_url, ...isPublic }));
-    response.setHeader("X-Total-Count", String(items.length));
-    response.end(JSON.stringify(items));
+    const listed = [...urls].map(([name, clone_url]) => ({ full_name: name, clone_url, ...isPublic }));
+    response.setHeader("X-Total-Count", String(listed.length));
+    response.end(JSON.stringify(listed));
   };
   const redirect: RemoteAnswer = ({ url = "", headers }, response) => {
     const host = url.startsWith("/away/") ? `http://localhost:${headers.host?.split(":")[1]}` : "";
@@ -807,16 +837,38 @@ t.test("a daemon fetches what a host lists only from that host", async (t) => {
       .end();
   };
   const port = await serveHttp(t, fixture, undefined, ({ url = "" }) => {
-    if (url.startsWith("/api/v1/orgs/acme/repos")) return list;
+    if (url.startsWith("/api/v1/orgs/acme/repos")) return items;
     return /^\/(moved|twice|away)\//.test(url) ? redirect : undefined;
   });
   const base = `http://127.0.0.1:${port}`;
   urls.set("open", `${base}/`);
   const forge = { name: "forge", kind: "gitea", url: base, owners: ["acme"], prefix: "", hosts: [] };
-  const connections = [{ ...forge, credential: `file:${folder}/token` }];
+  const list = join(folder, "list");
+  writeFileSync(list, `one ${fixture.path}\ntwo ${fixture.path}\nthree ${fixture.path}\n`);
+  const connections = [
+    { ...forge, credential: `file:${folder}/token` },
+    { name: "all", kind: "list", url: list, prefix: "l/", exclude: ["^two$"] },
+  ];
   const daemon = await sharedDaemon(t, { connections }, options);
+  await t.test("what a host lists is fetched only from that host", (t) =>
+    checkRemotes(t, { daemon, port, urls, fixture }),
+  );
+  await t.test("a list", (t) => checkList(t, daemon, list, fixture));
+});
+
+interface Forge {
+  readonly daemon: DaemonProcess;
+  readonly port: number;
+  /** What the host lists, by name. */
+  readonly urls: Map<string, string>;
+  readonly fixture: GitFixture;
+}
+
+async function checkRemotes(t: Test, { daemon, port, urls, fixture }: Forge): Promise<void> {
   const { data } = daemon;
-  await until("it is searchable", async () => (await daemon.search("alpha")).found.join() === "open:a.txt:1");
+  const base = `http://127.0.0.1:${port}`;
+  const found = async () => (await daemon.search("-repo:^l/ alpha")).found.join();
+  await until("it is searchable", async () => (await found()) === "open:a.txt:1");
   const [mirror = ""] = readdirSync(join(data, "mirrors"));
   for (const [name, url] of Object.entries({
     path: fixture.path,
@@ -828,18 +880,17 @@ t.test("a daemon fetches what a host lists only from that host", async (t) => {
     option: "--upload-pack=x",
   }))
     urls.set(name, url);
-  const sync = () => runCommand("connection", "sync", "forge", "--data", data);
-  const { err } = await sync();
+  const error = await listNow(daemon, "forge");
   for (const reason of [/path: .*it is a path on this machine/, /name: .*put "localhost" in hosts of the connection/])
-    t.match(err, reason);
+    t.match(error, reason);
   t.same(
-    (await daemon.list()).map(({ name }) => name),
+    (await daemon.list()).map(({ name }) => name).filter((name) => !name.startsWith("l/")),
     ["open"],
   );
   urls.clear();
   urls.set("open", `${base}/`);
   for (const name of ["moved", "twice", "away"]) urls.set(name, `${base}/${name}/`);
-  t.equal((await sync()).exitCode, 0);
+  t.equal(await listNow(daemon, "forge"), "");
   await until("its redirect is refused", async () =>
     (await daemon.list()).some(
       ({ name, error }) =>
@@ -848,24 +899,15 @@ t.test("a daemon fetches what a host lists only from that host", async (t) => {
   );
   await until(
     "redirects within the host are followed",
-    async () => (await daemon.search("alpha")).found.join() === "moved:a.txt:1,open:a.txt:1,twice:a.txt:1",
+    async () => (await found()) === "moved:a.txt:1,open:a.txt:1,twice:a.txt:1",
   );
-  const added = await runCommand("repo", "add", "again", join(data, "mirrors", mirror), "--data", data);
-  t.match(added.err, /may not be fetched: it is in the data directory/, "nor may the operator add a mirror");
-});
+  const message = /may not be fetched: it is in the data directory/;
+  await t.rejects(daemon.add("again", join(data, "mirrors", mirror)), { message }, "nor may the operator add a mirror");
+}
 
-t.test("a daemon with a connection", async (t) => {
-  const root = t.testdir();
-  const fixture = GitFixture.create();
-  t.teardown(() => fixture.remove());
-  fixture.commit({ branch: "main", files: [["a.txt", "alpha\n"]] });
-  const list = join(root, "list");
-  writeFileSync(list, `one ${fixture.path}\ntwo ${fixture.path}\nthree ${fixture.path}\n`);
-  mkdirSync(join(root, "empty"));
-  const connections = [{ name: "all", kind: "list", url: list, prefix: "l/", exclude: ["^two$"] }];
-  const daemon = await sharedDaemon(t, { connections }, options);
+async function checkList(t: Test, daemon: DaemonProcess, list: string, fixture: GitFixture): Promise<void> {
   const { data } = daemon;
-  const found = async () => (await daemon.search("alpha")).found.join();
+  const found = async () => (await daemon.search("repo:^l/ alpha")).found.join();
   await until("both are searchable", async () => (await found()) === "l/one:a.txt:1,l/three:a.txt:1");
   writeFileSync(list, `two ${fixture.path}\n`);
   const refused = await runCommand("connection", "sync", "all", "--data", data);
@@ -874,15 +916,18 @@ t.test("a daemon with a connection", async (t) => {
   t.match((await runCommand("connection", "list", "--data", data)).out, /all {2}list .*2 repositories.*would remove/);
   t.equal((await runCommand("connection", "sync", "all", "--yes", "--data", data)).exitCode, 0);
   t.equal(await found(), "");
+}
+
+t.test("connections that are refused", async (t) => {
+  const configFile = join(t.testdir(), "trawl.jsonc");
   for (const [wrong, message] of [
     [{ name: "x", kind: "github", url: "https://h" }, /needs owners/],
     [{ name: "x", kind: "folder", url: "https://h" }, /absolute path/],
     [{ name: "x", kind: "list", url: "/l", include: ["("] }, /not a regular expression/],
     [{ name: "x", kind: "gitlub", url: "https://h" }, /kind/],
   ] as const) {
-    const config = join(root, "trawl.jsonc");
-    writeFileSync(config, JSON.stringify({ connections: [wrong] }));
-    t.match(await runCommand("config", "check", config), { exitCode: 2, err: message });
+    writeFileSync(configFile, JSON.stringify({ connections: [wrong] }));
+    t.throws(() => resolveOptions({ configFile, overrides: [], repositories: [] }), { code: "bad-config", message });
   }
 });
 
@@ -894,7 +939,7 @@ t.test("one repository has each name, the same after restarts, and the others ar
     t.teardown(() => fixture.remove());
     fixture.commit({ branch: "main", files: { [file]: "alpha\n" } });
     const path = join(root, place);
-    execFileSync("git", ["clone", "--quiet", "--mirror", fixture.path, path]);
+    cpSync(fixture.path, path, { recursive: true });
     return path;
   };
   for (const [place, file] of [
@@ -936,6 +981,8 @@ t.test("one repository has each name, the same after restarts, and the others ar
   const found = async (repo = "") => (await daemon.search(`${repo === "" ? "" : `repo:^${repo}$ `}alpha`)).found.join();
   const has = (what: string) => until(`it has ${what}`, async () => (await found()).split(",").includes(`${what}:1`));
   const command = (...args: string[]) => runCommand(...args, "--data", data);
+  const sync = async (name: string, mayRemoveMost = false) =>
+    t.equal(await listNow(daemon, name, mayRemoveMost), "", `${name} is listed`);
   for (const what of ["a:acme-a", "only:more-a", "x:plain", "Case:upper", "case:lower"]) await has(what);
   t.equal(await found(), "Case:upper:1,a:acme-a:1,case:lower:1,only:more-a:1,x:plain:1");
 
@@ -972,20 +1019,17 @@ t.test("one repository has each name, the same after restarts, and the others ar
     t.match(JSON.stringify(await site.data("admin", alerts)), /connections: more: a .* is left out/);
     const told = () => daemon.log.filter(({ msg }) => /^a .* is left out/.test(String(msg))).length;
     t.equal(told(), 1);
-    t.equal((await command("connection", "sync", "more")).exitCode, 0);
+    await sync("more");
     t.equal(told(), 1, "once");
   });
 
   await t.test("a repository that was added by hand keeps its name until it is removed", async (t) => {
-    t.equal((await command("repo", "add", "hand", hand)).exitCode, 0);
+    await daemon.add("hand", hand);
     names = [...names, "hand"];
-    t.equal((await command("connection", "sync", "acme")).exitCode, 0);
-    t.match(
-      (await command("connection", "list")).out,
-      /warning: hand \(.*\) is left out: .*, which was added by hand, has/,
-    );
+    await sync("acme");
+    t.match(await warningsIn(daemon), /^acme: hand \(.*\) is left out: .*, which was added by hand, has/m);
     t.equal(await found("hand"), "hand:by-hand:1");
-    t.equal((await command("repo", "remove", "hand")).exitCode, 0);
+    await daemon.remove("hand");
     await has("hand:acme-hand");
     t.equal(await found("hand"), "hand:acme-hand:1");
   });
@@ -994,14 +1038,18 @@ t.test("one repository has each name, the same after restarts, and the others ar
     await configure(daemon, { connections: [folder, list, acme] });
     t.equal(await found("a"), "a:acme-a:1");
     daemon = await restartSharedDaemon(daemon, "stop");
-    await until("all were listed", async () => !(await command("connection", "list")).out.includes("not listed yet"));
+    await until("all were listed", async () =>
+      ((await daemon.control("GET", "/.api/connections")) as readonly ConnectionStatus[]).every(
+        ({ lastListed }) => lastListed !== "",
+      ),
+    );
     t.equal(await found("a"), "a:acme-a:1");
     t.equal(await found("x"), "x:plain:1");
-    t.match((await command("connection", "list")).out, /warning: a \(.*more\) is left out/);
+    t.match(await warningsIn(daemon), /^more: a \(.*more\) is left out/m);
 
-    const gone = async (what: string, ...sync: string[]) => {
+    const gone = async (what: string, connection: string) => {
       const seen = new Set<string>();
-      t.equal((await command("connection", "sync", ...sync)).exitCode, 0);
+      await sync(connection, true);
       await until(`it has ${what}`, async () => {
         seen.add(await found(what.slice(0, 1)));
         return seen.has(`${what}:1`);
@@ -1013,25 +1061,22 @@ t.test("one repository has each name, the same after restarts, and the others ar
       );
     };
     names = ["Case", "case", "hand"];
-    await gone("a:more-a", "acme", "--yes");
+    await gone("a:more-a", "acme");
     names = ["a", ...names];
-    t.equal((await command("connection", "sync", "acme")).exitCode, 0);
-    t.match((await command("connection", "list")).out, /acme .*\n {2}warning: a .* is left out: .*connection more/);
+    await sync("acme");
+    t.match(await warningsIn(daemon), /^acme: a .* is left out: .*connection more/m);
     t.equal(await found("a"), "a:more-a:1", "the one that has the name keeps it");
 
     rmSync(join(root, "folder/x"), { recursive: true });
-    await command("connection", "sync", "local");
+    await listNow(daemon, "local");
     t.equal(await found("x"), "x:plain:1", "absent for the first time");
-    await gone("x:dot-git", "local", "--yes");
-    t.notMatch((await command("repo", "list")).out, /connection local lists/);
+    await gone("x:dot-git", "local");
+    t.notMatch(JSON.stringify(await daemon.list()), /connection local lists/);
 
     await configure(daemon, { connections: [folder, list, acme], repositories: [{ name: "a", url: own }] });
     await has("a:of-file");
     t.equal(await found("a"), "a:of-file:1", "what the operator has written has precedence");
-    t.match(
-      (await command("connection", "list")).out,
-      /warning: a \(.*more\) is left out: .*of the configuration, has/,
-    );
+    t.match(await warningsIn(daemon), /^more: a \(.*more\) is left out: .*of the configuration, has/m);
     await configure(daemon, { connections: [folder, list, acme] });
     await has("a:more-a");
   });
@@ -1056,14 +1101,13 @@ t.test("a host that limits requests is not asked until then, and delays no other
   const daemon = await sharedDaemon(t, {}, options);
   for (const name of ["a", "b"]) await daemon.add(name, url);
   await daemon.add("other", other);
-  const sync = (name: string) => runCommand("repo", "sync", name, "--data", daemon.data);
   const answer =
     (status: number, headers: Readonly<Record<string, string>>, body = ""): RemoteAnswer =>
     (_, response) =>
       response.writeHead(status, { "Content-Type": "text/plain", ...headers }).end(body);
 
   refuse = answer(429, { "Retry-After": "1" });
-  t.match(await sync("a"), { exitCode: 2, err: new RegExp(`${host} allows no more requests for 1 s`) });
+  await t.rejects(daemon.sync("a"), { message: new RegExp(`${host} allows no more requests for 1 s`) });
   refuse = undefined;
   fixture.commit({ branch: "main", files: { "b.txt": "beta\n" } });
   await until("it is fetched when the wait is over", async () =>
@@ -1072,13 +1116,13 @@ t.test("a host that limits requests is not asked until then, and delays no other
 
   const later = new Date(new Date().getTime() + 3_000_000).toUTCString();
   refuse = answer(503, { "Retry-After": later });
-  t.match(await sync("a"), { exitCode: 2, err: /allows no more requests for (29|30)[0-9]{2} s/ });
+  await t.rejects(daemon.sync("a"), { message: /allows no more requests for (29|30)[0-9]{2} s/ });
   const before = requestCount;
-  t.match(await sync("b"), { exitCode: 2, err: /allows no more requests until .*Z: the repository is synced then/ });
-  t.match(await sync("a"), { exitCode: 2, err: /allows no more requests until/ });
+  await t.rejects(daemon.sync("b"), { message: /allows no more requests until .*Z: the repository is synced then/ });
+  await t.rejects(daemon.sync("a"), { message: /allows no more requests until/ });
   t.equal(requestCount, before, "its other repositories wait");
   fixture.commit({ branch: "main", files: { "c.txt": "gamma\n" } });
-  t.equal((await sync("other")).exitCode, 0);
+  await daemon.sync("other");
   t.same((await daemon.search("gamma")).found, ["other:c.txt:1"], "other hosts go on");
   const listed = (await runCommand("repo", "list", "--data", daemon.data)).out;
   t.match(listed, new RegExp(`^b .*waiting: ${host} allows no more requests until`, "m"));
@@ -1123,8 +1167,8 @@ t.test("which answers are limits, and for how long", async (t) => {
 
 t.test("of very many repositories with one name, one is chosen in small steps", (t) => {
   let readCount = 0;
-  const listed = Array.from({ length: 20_000 }, (_, i): RepositoryConfig => {
-    const url = `https://git.example/${i ^ 0x2a5a}.git`;
+  const all = Array.from({ length: 20_480 }, (_, i): RepositoryConfig => {
+    const url = `https://git.example/${i ^ 0x25a}.git`;
     const one = { name: "a", source: { connection: "acme" } } as never as RepositoryConfig;
     const get = (): string => {
       readCount++;
@@ -1137,7 +1181,9 @@ t.test("of very many repositories with one name, one is chosen in small steps", 
       ? undefined
       : { name: "a", url, configured: true, generation: 1, removedAt: "x", source: { connection: "acme" } },
   );
-  for (const holder of holders) {
+  for (const [i, holder] of holders.entries()) {
+    // The steps of one choice among all are enough for a short run.
+    const listed = i === 0 || isFull ? all : all.slice(0, 2048);
     const catalog = { repositoryByName: () => holder } as never as Parameters<typeof chooseByName>[0];
     const steps = chooseByName(catalog, listed, new Set());
     let readsMax = 0;
