@@ -6,12 +6,15 @@ import { readdirSync, readFileSync, rmSync, statSync, writeFileSync, cpSync } fr
 import { join } from "node:path";
 import t from "tap";
 import { parseList, parseManifest, type Manifest } from "../../../src/backup/manifest.js";
-import { dataDirectory, DaemonProcess, runCommand, testDaemon, textsOnly } from "../../support/daemon.js";
-import { chosen, scaled } from "../../support/full-run.js";
+import { checkOffline } from "../../../src/cli/check/offline-check.js";
+import { backup as backUp, restoreBackup } from "../../../src/cli/run-backup.js";
+import type { ConnectionStatus } from "../../../src/codehost/connections.js";
+import { dataDirectory, DaemonProcess, runCommand, testDaemon } from "../../support/daemon.js";
+import { scaled } from "../../support/full-run.js";
 import { fixture } from "../../support/git-mirror.js";
 import { until } from "../../support/waiting.js";
 
-const source = { a: fixture(t), b: fixture(t), c: fixture(t) };
+const source = { a: fixture(t), b: fixture(t), c: fixture(t), listed: fixture(t) };
 source.a.commit({
   branch: "main",
   files: { "a.txt": "needle one\n", "d/b.txt": "needle two\n", "caf\u00e9.txt": "needle three\n" },
@@ -23,18 +26,26 @@ source.b.commit({
   files: Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`b${i}.txt`, `needle b ${i}\n`])),
 });
 source.c.commit({ branch: "main", files: { "c.txt": "needle of c\n" } });
+source.listed.commit({ branch: "main", files: { "l.txt": "needle of a list\n" } });
 
 const backup = join(dataDirectory(t), "backup");
+const folder = t.testdir();
+/** The list of a connection. */
+const list = join(folder, "list");
+const config = ["--config", join(folder, "trawl.jsonc")];
 let daemon: DaemonProcess;
 
 t.before(async () => {
-  daemon = await DaemonProcess.start(dataDirectory(t));
+  writeFileSync(list, `one ${source.listed.path}\n`);
+  writeFileSync(config[1], JSON.stringify({ connections: [{ name: "all", kind: "list", url: list, prefix: "l/" }] }));
+  daemon = await DaemonProcess.start(dataDirectory(t), config);
   await daemon.add("host/a", source.a.path, ["release/1"]);
   await daemon.add("host/b", source.b.path);
   await daemon.control("POST", "/.api/users", { name: "ann", siteAdmin: false });
   await daemon.control("POST", "/.api/repos/host%2Fb/attributes", { stars: 7, description: "of b", topics: ["x"] });
   source.a.commit({ branch: "main", files: { "a.txt": "needle one and more\n", "d/b.txt": { deleted: true } } });
   await daemon.sync("host/a");
+  await until("what is listed is searchable", async () => (await daemon.search("repo:^l/ needle")).found.length === 1);
 });
 t.teardown(() => daemon.kill());
 
@@ -70,14 +81,18 @@ async function answersOf(asked: DaemonProcess): Promise<unknown> {
       topics,
     }),
   );
-  return { answers, list, users: (await runCommand("user", "list", "--data", asked.data)).out };
+  return { answers, list, users: await asked.control("GET", "/.api/users") };
 }
 
+/** Does what `trawl backup` does; returns the number of bytes copied. */
 async function take(): Promise<number> {
-  const { exitCode, out, err } = await runCommand("backup", backup, "--data", daemon.data);
-  t.equal(exitCode, 0, out + err);
-  return Number(/, (\d+) bytes copied\n$/.exec(out)![1]);
+  const told: string[] = [];
+  const exitCode = await backUp(backup, daemon.data, (line) => told.push(line));
+  t.equal(exitCode, 0, told.join("\n"));
+  return Number(/, (\d+) bytes copied$/.exec(told.at(-1)!)![1]);
 }
+
+const ignore = (): void => undefined;
 
 function manifest(): Manifest {
   return parseManifest(readFileSync(join(backup, "manifest.json"), "utf8"));
@@ -90,18 +105,26 @@ function contents(): string[] {
 }
 
 t.test("a restored daemon responds like the one that was backed up", async (t) => {
-  t.ok((await take()) > 0);
+  const taken = await runCommand("backup", backup, "--data", daemon.data);
+  t.match(taken, { exitCode: 0, out: /: \d+ shards and 3 mirrors, [1-9]\d* bytes copied\n$/ });
   const before = await answersOf(daemon);
   const data = join(dataDirectory(t), "restored");
   const restored = await runCommand("restore", backup, "--data", data);
-  t.match(restored, { exitCode: 0, out: /: \d+ shards and 2 mirrors, \d+ bytes, as they were on 20.*Z\n/, err: /^$/ });
-  t.match(await runCommand("check", "--data", data), { exitCode: 0, out: /2 repositories checked, 0 faults\n$/ });
+  t.match(restored, { exitCode: 0, out: /: \d+ shards and 3 mirrors, \d+ bytes, as they were on 20.*Z\n/, err: /^$/ });
+  t.match(await runCommand("check", "--data", data), { exitCode: 0, out: /3 repositories checked, 0 faults\n$/ });
   t.equal(statSync(data).mode & 0o777, 0o700);
-  const again = await testDaemon(t, [], data);
+  // The host does not answer when the restored daemon starts.
+  rmSync(list);
+  const again = await testDaemon(t, config, data);
   t.same(await answersOf(again), before);
   t.equal(await again.metric("trawl_sync_read_blobs_total"), 0, "nothing had to be indexed");
   await again.sync("host/a");
-  t.same(await answersOf(again), before, "and its mirrors are those of the same remotes");
+  await until("the connection has failed", async () =>
+    ((await again.control("GET", "/.api/connections")) as readonly ConnectionStatus[]).every(
+      ({ error }) => error !== "",
+    ),
+  );
+  t.same(await answersOf(again), before, "its mirrors are those of the same remotes, and what was listed stays");
 });
 
 t.test("a backup contains the secrets of remotes, readable only by the owner", async (t) => {
@@ -109,7 +132,7 @@ t.test("a backup contains the secrets of remotes, readable only by the owner", a
   await take();
   await daemon.remove("host/secret");
   const data = join(dataDirectory(t), "restored");
-  t.equal((await runCommand("restore", backup, "--data", data)).exitCode, 0);
+  await restoreBackup(backup, data, ignore);
   const [name] = readdirSync(join(data, "secrets"));
   t.match(readFileSync(join(data, "secrets", name!), "utf8"), /user/);
   t.equal(statSync(join(data, "secrets", name!)).mode & 0o777, 0o600);
@@ -168,13 +191,14 @@ t.test("a backup during syncs and removals is consistent", async (t) => {
     isOver = true;
     await working;
     const data = join(dataDirectory(t), "restored");
-    t.equal((await runCommand("restore", backup, "--data", data)).exitCode, 0);
-    const { out } = await runCommand("check", "--data", data);
+    await restoreBackup(backup, data, ignore);
+    const told: string[] = [];
+    await checkOffline(data, (line) => told.push(line));
     // A repository that was removed before its mirror's turn comes is fetched again.
     t.same(
-      out.split("\n").filter((line) => /^shard|catalog|^[0-9]+ files|index has/.test(line)),
+      told.filter((line) => /^shard|catalog|^[0-9]+ files|index has/.test(line)),
       [],
-      out,
+      told.join("\n"),
     );
   }
 });
@@ -182,23 +206,18 @@ t.test("a backup during syncs and removals is consistent", async (t) => {
 t.test("impossible requests are rejected", async (t) => {
   const data = dataDirectory(t);
   writeFileSync(join(data, "something"), "");
-  const refusals: readonly (readonly [what: string, args: readonly string[], message: RegExp])[] = [
-    ["something else", ["backup", data, "--data", daemon.data], /contains something other than a backup/],
-    ["within the data", ["backup", join(daemon.data, "inner"), "--data", daemon.data], /contain one another/],
-    ["around the data", ["backup", "/", "--data", daemon.data], /contain one another/],
-    ["no daemon", ["backup", backup, "--data", dataDirectory(t)], /no trawld is running/],
-    ["to a used folder", ["restore", backup, "--data", data], /is not empty: use an empty folder.*Nothing was changed/],
-    ["of no backup", ["restore", data, "--data", dataDirectory(t)], /is not a backup, or was not completed/],
-    ["over the data", ["restore", backup, "--data", daemon.data], /is not empty/],
+  const save = (target: string, from = daemon.data): Promise<unknown> => backUp(target, from, ignore);
+  const restore = (from: string, to: string): Promise<unknown> => restoreBackup(from, to, ignore);
+  const refusals: readonly (readonly [what: string, request: () => Promise<unknown>, message: RegExp])[] = [
+    ["something else", () => save(data), /contains something other than a backup/],
+    ["within the data", () => save(join(daemon.data, "inner")), /contain one another/],
+    ["around the data", () => save("/"), /contain one another/],
+    ["no daemon", () => save(backup, dataDirectory(t)), /no trawld is running/],
+    ["to a used folder", () => restore(backup, data), /is not empty: use an empty folder.*Nothing was changed/],
+    ["of no backup", () => restore(data, dataDirectory(t)), /is not a backup, or was not completed/],
+    ["over the data", () => restore(backup, daemon.data), /is not empty/],
   ];
-  for (const [what, args, message] of chosen(
-    refusals,
-    "something else",
-    "within the data",
-    "to a used folder",
-    "of no backup",
-  ))
-    t.match(await runCommand(...args), { exitCode: 2, err: message }, what);
+  for (const [what, request, message] of refusals) await t.rejects(request, { message }, what);
   t.same(readdirSync(data), ["something"]);
 });
 
@@ -212,9 +231,10 @@ t.test("a damaged backup is not restored, and no daemon starts on a partial rest
   bytes[bytes.length >> 1]! ^= 1;
   writeFileSync(path, bytes);
   const data = join(dataDirectory(t), "restored");
-  t.match(await runCommand("restore", copy, "--data", data), {
-    exitCode: 2,
-    err: /the backup is damaged: "shards\/.*" cannot be read \(it has a wrong checksum\)\. Empty .* before trying again/,
+  const restore = (to = dataDirectory(t)): Promise<void> => restoreBackup(copy, to, ignore);
+  await t.rejects(restore(data), {
+    message:
+      /the backup is damaged: "shards\/.*" cannot be read \(it has a wrong checksum\)\. Empty .* before trying again/,
   });
   t.match(await runCommand("serve", "--data", data, "--listen", "127.0.0.1:0"), {
     exitCode: 2,
@@ -223,15 +243,9 @@ t.test("a damaged backup is not restored, and no daemon starts on a partial rest
   rmSync(path);
   t.match(await runCommand("restore", copy, "--data", dataDirectory(t)), { exitCode: 2, err: /the backup is damaged/ });
   writeFileSync(join(copy, "manifest.json"), JSON.stringify({ ...manifest(), dataVersion: 3 }));
-  t.match(await runCommand("restore", copy, "--data", dataDirectory(t)), {
-    exitCode: 2,
-    err: /contains a data directory of version 3, but this program supports 2/,
-  });
+  await t.rejects(restore(), { message: /contains a data directory of version 3, but this program supports 2/ });
   writeFileSync(join(copy, "manifest.json"), JSON.stringify({ ...manifest(), format: 2 }));
-  t.match(await runCommand("restore", copy, "--data", dataDirectory(t)), {
-    exitCode: 2,
-    err: /the backup has format 2, but this program supports 1/,
-  });
+  await t.rejects(restore(), { message: /the backup has format 2, but this program supports 1/ });
 });
 
 t.test("a forged manifest cannot refer to files outside the backup", (t) => {
@@ -260,28 +274,4 @@ t.test("a forged manifest cannot refer to files outside the backup", (t) => {
     code: "storage",
   });
   t.end();
-});
-
-t.test("the lists of connections, so that a restored daemon keeps what they name", async (t) => {
-  const [root, data, copy, restored] = [t.testdir(), dataDirectory(t), dataDirectory(t), dataDirectory(t)];
-  const [list, config, target] = [join(root, "list"), join(root, "trawl.jsonc"), join(copy, "backup")];
-  writeFileSync(list, `one ${source.c.path}\n`);
-  const connections = [{ name: "all", kind: "list", url: list, prefix: "l/" }];
-  writeFileSync(config, JSON.stringify({ connections }));
-  const original = await testDaemon(t, ["--config", config, ...textsOnly], data);
-  await until("it is searchable", async () => (await original.search("needle")).found.length === 1);
-  const taken = await runCommand("backup", target, "--data", data);
-  t.equal(taken.exitCode, 0, taken.err);
-  await original.stop();
-  // The host does not answer when the restored daemon starts.
-  rmSync(list);
-  rmSync(restored, { recursive: true, force: true });
-  t.match(await runCommand("restore", target, "--data", restored), { exitCode: 0 });
-  const after = await testDaemon(t, ["--config", config, ...textsOnly], restored);
-  t.same((await after.search("needle")).found, ["l/one:c.txt:1"]);
-  t.match(await after.list(), [{ name: "l/one", state: "searchable" }]);
-  await until("the connection has failed", async () =>
-    (await runCommand("connection", "list", "--data", restored)).out.includes("error:"),
-  );
-  t.same((await after.search("needle")).found, ["l/one:c.txt:1"]);
 });
