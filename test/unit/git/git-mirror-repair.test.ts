@@ -5,8 +5,9 @@ import t, { type Test } from "tap";
 import { BlobReader } from "../../../src/git/objects/blob-reader.js";
 import { hasCommitGraph } from "../../../src/git/mirror/mirror-directory.js";
 import { listTree } from "../../../src/git/objects/objects.js";
+import { packCountMax } from "../../../src/git/mirror/mirror-rebuild.js";
 import { neverStop } from "../../../src/git/run/run.js";
-import { chosen, scaled } from "../../support/full-run.js";
+import { chosen, isFull, scaled } from "../../support/full-run.js";
 import type { GitFixture } from "../../support/git-fixture.js";
 import { fixture, isWhole, mirrorOf, openMirror, printSync } from "../../support/git-mirror.js";
 
@@ -143,11 +144,7 @@ t.test("a fetch killed at any point is repaired", async (t) => {
 
 t.test("repacking keeps what readers need", async (t) => {
   const source = fixture(t);
-  const contents: string[] = [];
-  for (let round = 0; round < 31; round++) {
-    const files = Array.from({ length: 100 }, (_, index) => [`f${index}`, `${round} ${index}`] as const);
-    contents.push(source.commit({ branch: "main", files, orphan: round % 7 === 0 }));
-  }
+  const contents = commitPacks(source);
   const mirror = await mirrorOf(source);
   const entries = (
     await Promise.all(contents.map((commit) => listTree(mirror.directory, commit, "without-sizes", neverStop)))
@@ -161,7 +158,8 @@ t.test("repacking keeps what readers need", async (t) => {
   let missing = 0;
   let repacked: Promise<boolean> | null = null;
   await reader.read(
-    entries.map(({ oid }) => oid),
+    // What a force-push took away comes last.
+    entries.map(({ oid }) => oid).reverse(),
     async (index, { kind }) => {
       if (index === 100) repacked = mirror.maintain(neverStop);
       if (index === 2500) await repacked;
@@ -185,6 +183,32 @@ t.test("repacking keeps what readers need", async (t) => {
   );
   t.ok(await isWhole(mirror));
 });
+
+/** One more than a mirror may have. */
+const packCount = packCountMax + 1;
+const filesPerPack = 100;
+
+/**
+ * Makes commits of this many files, each in a pack of its own, and the last of them `main`, from which the first ones cannot
+ * be reached; returns their oids.
+ */
+function commitPacks(source: GitFixture): readonly string[] {
+  const commits = Array.from({ length: packCount }, (_, round) => {
+    const files = Array.from({ length: filesPerPack }, (_, index) => {
+      const text = `${round} ${index}`;
+      return `M 100644 inline f${index}\ndata ${text.length}\n${text}\n`;
+    });
+    // Each unreachable object becomes a file of its own.
+    const start = round < 3 || (isFull && round % 7 === 0) ? "reset refs/heads/main\n" : "";
+    const head = `commit refs/heads/main\nmark :${round + 1}\ncommitter a <a@example.org> ${1_700_000_000 + round} +0000\ndata 0\n`;
+    // Only a pack of many objects is kept as it is.
+    const end = `checkpoint\nget-mark :${round + 1}\n`;
+    return `${start}${head}${files.join("")}\n${end}`;
+  });
+  const args = ["-C", source.path, "-c", "fastimport.unpackLimit=0", "fast-import", "--quiet", "--force", "--done"];
+  const oids = execFileSync("git", args, { input: `${commits.join("")}done\n`, encoding: "utf8" });
+  return oids.trim().split("\n");
+}
 
 /** Packs all refs, and overwrites their file with another text. */
 function damagePackedRefs(directory: string, damaged: (text: string) => string): void {
