@@ -11,11 +11,10 @@ import { parseRemoteUrl } from "../../../src/git/run/remote-url.js";
 import { resultWhileYielding } from "../../../src/base/yielding.js";
 import { RecordStore } from "../../../src/store/record-store.js";
 import { SecretFiles } from "../../../src/store/secret-files.js";
-import { dataDirectory, runCommand, testDaemon, textsOnly } from "../../support/daemon.js";
+import { dataDirectory, runCommand, testDaemon, textsOnly, type DaemonProcess } from "../../support/daemon.js";
 import type { GitFixture } from "../../support/git-fixture.js";
 import { fixture } from "../../support/git-mirror.js";
 import { serveHttp } from "../../support/http-remote.js";
-import { restartSharedDaemon, sharedDaemon } from "../../support/shared-daemon.js";
 import { until } from "../../support/waiting.js";
 
 const token = "tok-9f8e7d6c5b4a";
@@ -33,91 +32,93 @@ function filesWith(folder: string, text: string): string[] {
     .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1));
 }
 
-t.test("a token comes from a file, which is read at each fetch", async (t) => {
-  let accepted = `git:${token}`;
-  const port = await serveHttp(t, source(t), () => accepted);
-  const file = join(t.testdir(), "token");
-  writeFileSync(file, `${token}\n`);
-  const daemon = await sharedDaemon(t, {}, textsOnly);
-  const { data } = daemon;
-  const url = `http://127.0.0.1:${port}/`;
-  const added = await runCommand("repo", "add", "host/private", url, "--credential", `file:${file}`, "--data", data);
-  t.equal(added.exitCode, 0, added.err);
-  t.equal((await daemon.search("needle")).found.length, 1);
-
-  accepted = "ada:new:pass";
-  t.match(
-    (await runCommand("repo", "sync", "host/private", "--data", data)).err,
-    /Authentication failed|credential/,
-    "the old one is good no longer",
-  );
-  writeFileSync(file, accepted);
-  t.equal((await daemon.sync("host/private")).error, "", "a new one in the file needs no restart");
-
-  t.equal(
-    (await runCommand("repo", "set", "host/private", "--credential", "file:/nonexistent/token", "--data", data))
-      .exitCode,
-    2,
-  );
-  t.match((await daemon.list())[0]?.error, /^host\/private: cannot read its secret: .*\/nonexistent\/token/);
-  t.same(filesWith(data, accepted), []);
-  t.same(filesWith(data, token), []);
-});
-
-t.test("the user and password of a URL are in a separate file, and nowhere else", async (t) => {
-  const port = await serveHttp(t, source(t), () => `ada:${token}`);
-  const url = `http://127.0.0.1:${port}/`;
-  const listed = { name: "host/listed", url: `http://ada:${token}@127.0.0.1:${port}/` };
-  const daemon = await sharedDaemon(t, { repositories: [listed] }, textsOnly);
-  const { data } = daemon;
-  await daemon.add("host/private", `http://ada:${token}@127.0.0.1:${port}/`);
-  await until("both are there", async () => (await daemon.search("needle")).found.length === 2);
-  t.same(
-    (await daemon.list()).map((status) => status.url),
-    [url, url],
-  );
-  await t.rejects(daemon.add("host/private", `http://ada:other@127.0.0.1:${port}/`), /there is a repository named/);
-  t.equal((await daemon.sync("host/private")).error, "", "an order that is refused changes no secret");
-
-  const other = await serveHttp(t, source(t), () => "nobody:");
-  await t.rejects(
-    daemon.control("POST", "/.api/repos/host%2Fprivate/url", { url: `http://127.0.0.1:${other}/` }),
-    "another host does not get it",
-  );
-  await daemon.control("POST", "/.api/repos/host%2Fprivate/url", { url: `http://ada:${token}@127.0.0.1:${port}/` });
-  const again = await restartSharedDaemon(daemon, "stop");
-  const kept = filesWith(data, token);
-  t.same(
-    kept.sort(),
-    ["host/listed", "host/private"]
-      .map((name) => join("secrets", SecretFiles.reference(name).slice("stored:".length)))
-      .sort(),
-  );
-  for (const path of kept) t.equal(statSync(join(data, path)).mode & 0o777, 0o600);
-
-  t.equal((await again.sync("host/private")).error, "", "it is there after a restart");
-  await again.remove("host/private");
-  t.equal(filesWith(join(data, "secrets"), token).length, 1, "it goes with its repository");
-});
-
-t.test("secrets are removed from the catalog of an older version", async (t) => {
+t.test("a daemon with secrets of each source", async (t) => {
   const data = dataDirectory(t);
+  const port = await serveHttp(t, source(t), () => `ada:${token}`);
+  const [secretUrl, url] = [`http://ada:${token}@127.0.0.1:${port}/`, `http://127.0.0.1:${port}/`];
+  const config = join(t.testdir(), "trawl.jsonc");
+  writeFileSync(config, JSON.stringify({ repositories: [{ name: "host/listed", url: secretUrl }] }));
+  const options = ["--config", config, ...textsOnly];
+  // As an older version stored it.
   const records = new RecordStore(join(data, "catalog"));
   const catalog = new Catalog(records);
   await resultWhileYielding(catalog.load());
-  const port = await serveHttp(t, source(t), () => `ada:${token}`);
-  const config = resolveRepository({ name: "host/old", url: `http://ada:${token}@127.0.0.1:${port}/` });
-  await catalog.commit(() => ({ repositories: [catalog.newRepository(config, false)] }));
+  const old = resolveRepository({ name: "host/old", url: secretUrl });
+  await catalog.commit(() => ({ repositories: [catalog.newRepository(old, false)] }));
   await records.close();
-  const daemon = await testDaemon(t, textsOnly, data);
-  t.equal((await daemon.sync("host/old")).error, "");
-  t.equal((await daemon.list())[0]?.url, `http://127.0.0.1:${port}/`);
-  t.equal(filesWith(join(data, "secrets"), token).length, 1);
-  t.ok(
-    daemon.log.some(({ msg }) => /are now stored in the folder secrets/.test(String(msg))),
-    "and says so",
-  );
+  const daemon = await testDaemon(t, options, data);
+
+  await t.test("secrets are removed from the catalog of an older version", async (t) => {
+    t.equal((await daemon.sync("host/old")).error, "");
+    t.equal((await daemon.list()).find(({ name }) => name === "host/old")?.url, url);
+    t.ok(
+      daemon.log.some(({ msg }) => /are now stored in the folder secrets/.test(String(msg))),
+      "and says so",
+    );
+  });
+  await t.test("a token comes from a file, which is read at each fetch", (t) => checkFile(t, daemon));
+
+  await t.test("the user and password of a URL are in a separate file, and nowhere else", async (t) => {
+    await daemon.add("host/private", secretUrl);
+    await until("all are there", async () => (await daemon.search("-repo:file needle")).found.length === 3);
+    for (const status of await daemon.list()) t.notOk(status.url.includes(token), status.name);
+    t.equal((await daemon.list()).find(({ name }) => name === "host/private")?.url, url);
+    await t.rejects(daemon.add("host/private", `http://ada:other@127.0.0.1:${port}/`), /there is a repository named/);
+    t.equal((await daemon.sync("host/private")).error, "", "an order that is refused changes no secret");
+
+    const other = await serveHttp(t, source(t), () => "nobody:");
+    await t.rejects(
+      daemon.control("POST", "/.api/repos/host%2Fprivate/url", { url: `http://127.0.0.1:${other}/` }),
+      "another host does not get it",
+    );
+    await daemon.control("POST", "/.api/repos/host%2Fprivate/url", { url: secretUrl });
+    await daemon.stop();
+    const kept = filesWith(data, token);
+    t.same(
+      kept.sort(),
+      ["host/listed", "host/old", "host/private"]
+        .map((name) => join("secrets", SecretFiles.reference(name).slice("stored:".length)))
+        .sort(),
+    );
+    for (const path of kept) t.equal(statSync(join(data, path)).mode & 0o777, 0o600);
+
+    const again = await testDaemon(t, options, data);
+    t.equal((await again.sync("host/private")).error, "", "it is there after a restart");
+    await again.remove("host/private");
+    t.equal(filesWith(join(data, "secrets"), token).length, 2, "it goes with its repository");
+  });
 });
+
+async function checkFile(t: Test, daemon: DaemonProcess): Promise<void> {
+  const text = "tok-0a1b2c3d4e5f";
+  let accepted = `git:${text}`;
+  const port = await serveHttp(t, source(t), () => accepted);
+  const file = join(t.testdir(), "token");
+  writeFileSync(file, `${text}\n`);
+  const { data } = daemon;
+  const url = `http://127.0.0.1:${port}/`;
+  const added = await runCommand("repo", "add", "host/file", url, "--credential", `file:${file}`, "--data", data);
+  t.equal(added.exitCode, 0, added.err);
+  t.equal((await daemon.search("repo:file needle")).found.length, 1);
+
+  accepted = "ada:new:pass";
+  await t.rejects(
+    daemon.sync("host/file"),
+    { message: /Authentication failed|credential/ },
+    "the old one is good no longer",
+  );
+  writeFileSync(file, accepted);
+  t.equal((await daemon.sync("host/file")).error, "", "a new one in the file needs no restart");
+
+  const missing = ["--credential", "file:/nonexistent/token"];
+  t.equal((await runCommand("repo", "set", "host/file", ...missing, "--data", data)).exitCode, 2);
+  t.match(
+    (await daemon.list()).find(({ name }) => name === "host/file")?.error,
+    /^host\/file: cannot read its secret: .*\/nonexistent\/token/,
+  );
+  t.same(filesWith(data, accepted), []);
+  t.same(filesWith(data, text), []);
+}
 
 t.test("the source of a secret", async (t) => {
   const folder = t.testdir({ token: `${token}\n`, crlf: `${token}\r\n`, empty: "\n", lines: "a\nb\n" });
