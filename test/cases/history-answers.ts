@@ -3,7 +3,7 @@ import { SseDecoder } from "../../src/cli/connection/sse-decoder.js";
 import { nothingFoundTitle, type StreamMatch } from "../../src/model/stream-events.js";
 import type { DaemonProcess } from "../support/daemon.js";
 import { GitFixture } from "../support/git-fixture.js";
-import { sharedDaemon } from "../support/shared-daemon.js";
+import { configure, sharedDaemon } from "../support/shared-daemon.js";
 import { until } from "../support/waiting.js";
 import { commits, writeHistory } from "./history-repository.js";
 import { siteOptions } from "./site-options.js";
@@ -13,10 +13,11 @@ export interface HistorySite {
   readonly daemon: DaemonProcess;
   /** By oid. */
   readonly nameOf: ReadonlyMap<string, string>;
+  readonly repositories: readonly object[];
 }
 
-/** If `isIndexed`, the histories of the default branches are in history shards, which those of other branches are not. */
-export async function startHistorySite(t: Pick<Test, "teardown">, isIndexed: boolean): Promise<HistorySite> {
+/** The histories are read from mirrors. */
+export async function startHistorySite(t: Pick<Test, "teardown">): Promise<HistorySite> {
   const [history, other, empty] = [GitFixture.create(), GitFixture.create(), GitFixture.create()];
   t.teardown(() => {
     for (const fixture of [history, other, empty]) fixture.remove();
@@ -30,24 +31,33 @@ export async function startHistorySite(t: Pick<Test, "teardown">, isIndexed: boo
     { name: "acme/history", url: history.path, stars: 5 },
     { name: "other", url: other.path, stars: 1 },
     { name: "empty", url: empty.path },
-  ].map((repository) => ({ ...repository, history: isIndexed ? "all" : "off" }));
+  ].map((repository) => ({ ...repository, history: "off" }));
   const daemon = await sharedDaemon(t, { repositories }, siteOptions);
   await until("all repositories can be searched", async () => (await daemon.get("/readyz")).status === 200);
   const nameOf = new Map([
     ...oids.map((oid, i) => [oid, commits[i].name] as const),
     ...others.map((oid, i) => [oid, `other${i + 1}`] as const),
   ]);
-  const site = { daemon, nameOf };
+  return { daemon, nameOf, repositories };
+}
+
+/** The histories of the default branches are in history shards from now on, which those of other branches are not. */
+export async function indexHistories(site: HistorySite): Promise<void> {
+  const { daemon, repositories } = site;
+  await configure(daemon, { repositories: repositories.map((repository) => ({ ...repository, history: "all" })) });
   const count = async (index: string) => (await askHistory(site, `type:commit count:all index:${index}`)).length;
-  if (isIndexed) await until("the histories are indexed", async () => (await count("only")) === (await count("no")));
-  return site;
+  const commitCount = await count("no");
+  await until("the histories are indexed", async () => (await count("only")) === commitCount);
 }
 
 /**
  * The results in their order: `c` or `d` and the name of the commit; the matches follow, in a diff with their signs:
  * `d3 +errLex -nil`. A file is `repository:path`, and a repository its name. Alerts come last.
  */
-export async function askHistory({ daemon, nameOf }: HistorySite, query: string): Promise<string[]> {
+export async function askHistory(
+  { daemon, nameOf }: Omit<HistorySite, "repositories">,
+  query: string,
+): Promise<string[]> {
   const parameters = new URLSearchParams({ q: query, t: "standard" });
   const { text } = await daemon.get(`/.api/search/stream?${parameters}`);
   const found: string[] = [];

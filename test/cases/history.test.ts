@@ -5,7 +5,7 @@ import { runCommand } from "../support/daemon.js";
 import { isFull } from "../support/full-run.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { historyRows } from "./history.js";
-import { askHistory, startHistorySite, type HistorySite } from "./history-answers.js";
+import { askHistory, indexHistories, startHistorySite, type HistorySite } from "./history-answers.js";
 
 // One table of searches of history, asked over HTTP of a daemon that mirrors real repositories.
 
@@ -32,37 +32,17 @@ async function requireAnswers(t: Test, site: HistorySite, rows: typeof historyRo
   }
 }
 
-t.test("searches of indexed history", async (t) => {
-  const site = await startHistorySite(t, true);
-  await requireAnswers(
-    t,
-    site,
-    historyRows.filter((_, i) => isFull || i % 6 === 0),
-  );
-  // Only the commit of the branch feature/x that main does not reach is not indexed.
-  await requireAnswers(t, site, [
-    ["type:diff repo:history@*refs/heads/feature/*:^dev feature", "d14 +feature"],
-    ["type:diff repo:history@*refs/heads/feature/*:^dev feature index:only"],
-    ["type:commit repo:history@*refs/heads/*:^dev lexer index:only", "c11 lexer", "c6 lexer"],
-    ["type:commit repo:history@v2:^v1 rename or revert index:only", "c11 Revert", "c4 Rename"],
-    ["type:commit repo:history@nothing index:only", noSuchRevision],
-  ]);
-  const explain = async (query: string): Promise<string> =>
-    String(await site.daemon.control("POST", "/explain", { query, patternType: "standard" }));
-  t.match(await explain("type:commit needle"), /history of acme\/history: 13 commits are in 1 history shards\n/);
-  t.match(
-    await explain("type:diff repo:history rev:dev needle"),
-    /history of acme\/history: 4 commits are in 1 history shards\n/,
-  );
-  t.match(await explain("type:diff index:no repo:history"), /13 commits are read from the mirror/);
+t.test("searches of history", async (t) => {
+  const site = await startHistorySite(t);
+  await t.test("that is read from mirrors", (t) => checkUnindexed(t, site));
+  await t.test("that is indexed", (t) => checkIndexed(t, site));
 });
 
-t.test("searches of history that is read from mirrors", async (t) => {
-  const site = await startHistorySite(t, false);
+async function checkUnindexed(t: Test, site: HistorySite): Promise<void> {
   await requireAnswers(
     t,
     site,
-    historyRows.filter((_, i) => isFull || i % 20 === 1),
+    historyRows.filter((_, i) => isFull || i % 40 === 1),
   );
 
   await t.test("limits and clients", async (t) => {
@@ -181,6 +161,7 @@ t.test("searches of history that is read from mirrors", async (t) => {
     t.match(await told("message:^files"), /^0 .*1 commit is shown in part/s);
     t.notMatch(await told("message:^whole"), "in part");
     t.notMatch(await told("message:^files", "-l"), "in part", "no text is printed");
+    await daemon.remove("parts");
   });
 
   await t.test("explain", async (t) => {
@@ -191,4 +172,29 @@ t.test("searches of history that is read from mirrors", async (t) => {
     t.match(await explain("type:diff needle"), `${commits}, with their changes`);
     t.match(await explain("type:diff author:ann needle"), `${commits}, with the changes of those whose message`);
   });
-});
+}
+
+async function checkIndexed(t: Test, site: HistorySite): Promise<void> {
+  await indexHistories(site);
+  await requireAnswers(
+    t,
+    site,
+    historyRows.filter((_, i) => isFull || i % 12 === 0),
+  );
+  // Only the commit of the branch feature/x that main does not reach is not indexed.
+  await requireAnswers(t, site, [
+    ["type:diff repo:history@*refs/heads/feature/*:^dev feature", "d14 +feature"],
+    ["type:diff repo:history@*refs/heads/feature/*:^dev feature index:only"],
+    ["type:commit repo:history@*refs/heads/*:^dev lexer index:only", "c11 lexer", "c6 lexer"],
+    ["type:commit repo:history@v2:^v1 rename or revert index:only", "c11 Revert", "c4 Rename"],
+    ["type:commit repo:history@nothing index:only", noSuchRevision],
+  ]);
+  const explain = async (query: string): Promise<string> =>
+    String(await site.daemon.control("POST", "/explain", { query, patternType: "standard" }));
+  t.match(await explain("type:commit needle"), /history of acme\/history: 13 commits are in 1 history shards\n/);
+  t.match(
+    await explain("type:diff repo:history rev:dev needle"),
+    /history of acme\/history: 4 commits are in 1 history shards\n/,
+  );
+  t.match(await explain("type:diff index:no repo:history"), /13 commits are read from the mirror/);
+}
