@@ -6,7 +6,7 @@ import { renameSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { ShardStore } from "../../../src/store/shard-store.js";
-import type { DaemonProcess } from "../../support/daemon.js";
+import { textsOnly, type DaemonProcess } from "../../support/daemon.js";
 import { fixture } from "../../support/git-mirror.js";
 import { ask } from "../../support/graphql.js";
 import type { GitFixture, FixtureFile, FixtureFiles } from "../../support/git-fixture.js";
@@ -22,7 +22,7 @@ const needle = "needle";
 const pathNeedle = ".txt";
 
 /** Of the daemon of all tests. */
-const tellsMerges = ["--set", "log.level=debug"];
+const tellsMerges = [...textsOnly, "--set", "log.level=debug"];
 
 const empty: CommitContent = { files: new Map(), paths: [] };
 
