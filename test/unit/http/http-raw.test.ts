@@ -6,7 +6,6 @@ import { request, type IncomingHttpHeaders, type IncomingMessage } from "node:ht
 import t from "tap";
 import { type DaemonProcess, dataDirectory, testDaemon, textsOnly } from "../../support/daemon.js";
 import { GitFixture } from "../../support/git-fixture.js";
-import { sharedDaemon } from "../../support/shared-daemon.js";
 import { until, within } from "../../support/waiting.js";
 
 interface Answer {
@@ -18,7 +17,7 @@ interface Answer {
 const binary = Buffer.from([0, 255, 254, 10, 13, 0, 128]);
 const letters = "abcdefghij";
 /** Larger than the blobs that git keeps in memory, and than all buffers between. */
-const large = Buffer.concat([randomBytes(1 << 20), Buffer.alloc(23 << 20, "trawl "), randomBytes(1 << 20)]);
+const large = Buffer.concat([randomBytes(1 << 20), Buffer.alloc(15 << 20, "trawl "), randomBytes(1 << 20)]);
 
 /** More than the buffers of both sockets, so that the server has to wait for a client that pauses. */
 const longText = "trawl ü\n".repeat(800_000);
@@ -56,8 +55,10 @@ const first = fixture.commit({
 });
 fixture.commit({ branch: "feature/one", files: { "letters.txt": "on the branch\n" } });
 const second = fixture.commit({ branch: "main", files: { "late.txt": "late\n" } });
-const empty = GitFixture.create();
+const [empty, hidden] = [GitFixture.create(), GitFixture.create()];
 t.teardown(() => empty.remove());
+t.teardown(() => hidden.remove());
+hidden.commit({ branch: "main", files: { "letters.txt": letters } });
 
 const data = dataDirectory(t);
 // One client may have 2 of the 64 permits for files.
@@ -69,7 +70,7 @@ await daemon.add("git.example/raw", fixture.path);
 await daemon.add("git.example/empty", empty.path);
 await daemon.control("POST", "/.api/repos", {
   name: "git.example/hidden",
-  url: fixture.path,
+  url: hidden.path,
   private: true,
   readers: ["ann"],
 });
@@ -249,8 +250,8 @@ t.test("ranges", async (t) => {
   const etag = (await ask(raw("letters.txt"))).headers["etag"] ?? "";
   t.equal((await ask(raw("letters.txt"), { range: "bytes=0-0", "if-range": etag })).status, 206);
   t.equal((await ask(raw("letters.txt"), { range: "bytes=0-0", "if-range": '"other"' })).status, 200);
-  const far = await ask(raw("large.dat"), { range: `bytes=${20 << 20}-${(20 << 20) + 2_999_999}` });
-  t.ok(far.body.equals(large.subarray(20 << 20, (20 << 20) + 3_000_000)));
+  const far = await ask(raw("large.dat"), { range: `bytes=${12 << 20}-${(12 << 20) + 2_999_999}` });
+  t.ok(far.body.equals(large.subarray(12 << 20, (12 << 20) + 3_000_000)));
   t.equal((await ask(raw("letters.txt"), { range: "bytes=0-3" }, "HEAD")).headers["content-length"], "10");
 });
 
@@ -331,18 +332,17 @@ t.test("archives", async (t) => {
 
 /** The child processes of a daemon that write archives or files. */
 function childCount({ pid: daemonPid }: DaemonProcess): number {
-  return readdirSync("/proc").filter((pid) => {
+  const read = (path: string): string => {
     try {
-      const [, , , parent] = readFileSync(`/proc/${pid}/stat`, "latin1")
-        .replace(/\(.*\)/, "x")
-        .split(" ");
-      return (
-        Number(parent) === daemonPid && /\0(archive|cat-file)\0/.test(readFileSync(`/proc/${pid}/cmdline`, "latin1"))
-      );
+      return readFileSync(path, "latin1");
     } catch {
-      return false;
+      // The thread or the process has ended.
+      return "";
     }
-  }).length;
+  };
+  return readdirSync(`/proc/${daemonPid}/task`)
+    .flatMap((thread) => read(`/proc/${daemonPid}/task/${thread}/children`).trim().split(" "))
+    .filter((pid) => pid !== "" && /\0(archive|cat-file)\0/.test(read(`/proc/${pid}/cmdline`))).length;
 }
 
 t.test("clients that disconnect, that pause, and too many clients", async (t) => {
@@ -467,22 +467,6 @@ t.test("pages in plain text", async (t) => {
     t.match([status, headers["location"]], [302, location], query);
   }
   t.equal((await ask("/-/editor")).status, 400);
-});
-
-t.test("private mode redirects to sign-in", async (t) => {
-  const closed = await sharedDaemon(t, {}, ["--set", "auth.public=false"]);
-  const at = async (path: string, headers: Record<string, string> = {}) => {
-    const response = await fetch(`${closed.url}${path}`, { redirect: "manual", headers });
-    await response.text();
-    return [response.status, response.headers.get("location")];
-  };
-  t.same(await at("/a/b?x=1"), [302, "/sign-in?returnTo=%2Fa%2Fb%3Fx%3D1"]);
-  t.same(await at("/search?q=x"), [302, "/sign-in?returnTo=%2Fsearch%3Fq%3Dx"]);
-  t.same(await at("/a/b/-/raw/c"), [401, null]);
-  t.same(await at("/a/b", { authorization: "token nonsense" }), [401, null]);
-  t.same(await at("/sign-in"), [200, null]);
-  for (const path of ["/healthz", "/__version", "/robots.txt", "/favicon.ico"])
-    t.same(await at(path), [200, null], path);
 });
 
 t.test("blame: an event for each run of lines from the same commit", async (t) => {
