@@ -559,15 +559,6 @@ t.test("users", async (t) => {
   });
 });
 
-t.test("if only site admins, or nobody, can create tokens", async (t) => {
-  const create = 'mutation ($u: ID!) { createAccessToken(user: $u, scopes: ["user:all"], note: "") { token } }';
-  const restricted = await GraphqlSite.start(t, {}, ["--set", "auth.accessTokens=site-admin-create"]);
-  const bob = await restricted.userId("bob");
-  t.match(await restricted.refusal("bob", create, { u: bob }), /must be site admin/);
-  t.equal(await restricted.refusal("anonymous", create, { u: bob }), notAuthenticated);
-  t.match(await restricted.data("admin", create, { u: bob }), { createAccessToken: { token: /^sgp_/ } });
-});
-
 function numberOf(id: string): string {
   return Buffer.from(id, "base64").toString().split(":")[1] ?? "";
 }

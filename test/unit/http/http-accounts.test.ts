@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
+import { authorizeDevice } from "../../../src/cli/connection/device-login.js";
 import { dataDirectory, runCommand, testDaemon, type DaemonProcess } from "../../support/daemon.js";
 import { GitFixture } from "../../support/git-fixture.js";
 import { restartSharedDaemon, sharedDaemon } from "../../support/shared-daemon.js";
@@ -152,6 +153,8 @@ t.test("rejected commands, and the list of organizations", async (t) => {
   t.equal(exitCode, 2);
   t.equal(out, "");
   t.match(err, /^trawl: access tokens are disabled/);
+  t.equal((await request(daemon, "/.well-known/openid-configuration")).status, 404, "no program can get one either");
+  t.equal(await authorizeDevice(daemon.url, () => t.fail("there is no code")), undefined);
   for (const header of ["token nonsense", `token sgp_local_${"0".repeat(40)}`]) {
     const { status, text } = await request(daemon, stream, header);
     t.equal(`${status} ${text}`, "401 Access token authorization is disabled.\n");
