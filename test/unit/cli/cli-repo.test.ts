@@ -2,6 +2,7 @@ import t from "tap";
 import type { RepositoryStatus } from "../../../src/model/repository-status.js";
 import { parseRepositoryList } from "../../../src/codehost/repository-list.js";
 import { runCommand, runCommandWith } from "../../support/daemon.js";
+import { chosen } from "../../support/full-run.js";
 import { GitFixture } from "../../support/git-fixture.js";
 import { sharedDaemon } from "../../support/shared-daemon.js";
 
@@ -12,13 +13,12 @@ t.test("attributes of a repository on the command line", async (t) => {
   const daemon = await sharedDaemon(t, { repositories: [{ name: "listed", url: fixture.path }] });
   const { data } = daemon;
   const repo = (...args: string[]) => runCommand("repo", ...args, "--data", data);
-  const statusOf = async (name: string): Promise<RepositoryStatus> => {
-    const lines = (await repo("list", "--json")).out
+  const listed = async (): Promise<readonly RepositoryStatus[]> =>
+    (await repo("list", "--json")).out
       .trim()
       .split("\n")
       .map((line) => JSON.parse(line) as RepositoryStatus);
-    return lines.find((status) => status.name === name) as RepositoryStatus;
-  };
+  const status = (all: readonly RepositoryStatus[]) => all.find(({ name }) => name === "host/a");
 
   const added = await repo(
     "add",
@@ -40,7 +40,7 @@ t.test("attributes of a repository on the command line", async (t) => {
   );
   t.equal(added.exitCode, 0, added.err);
   t.match(added.out, /fork {2}7 stars/);
-  t.match(await statusOf("host/a"), {
+  t.match(status(await listed()), {
     fork: true,
     archived: false,
     private: false,
@@ -52,7 +52,7 @@ t.test("attributes of a repository on the command line", async (t) => {
   t.same((await daemon.search("repo:has.topic(cli) fork:yes")).found, ["host/a"]);
 
   t.equal((await repo("set", "host/a", "--no-fork", "--archived", "--topic", "rust", "--no-meta")).exitCode, 0);
-  t.match(await statusOf("host/a"), {
+  t.match(status(await daemon.list()), {
     fork: false,
     archived: true,
     stars: 7,
@@ -66,7 +66,7 @@ t.test("attributes of a repository on the command line", async (t) => {
   const other = GitFixture.create();
   t.teardown(() => other.remove());
   other.commit({ branch: "main", files: [["b.txt", "beta\n"]] });
-  t.not((await repo("set", "host/a", "--url", `${other.path}-not-there`)).exitCode, 0);
+  await t.rejects(daemon.control("POST", "/.api/repos/host%2Fa/url", { url: `${other.path}-not-there` }));
   t.same(
     (await daemon.search("archived:yes alpha repo:host/a")).found,
     ["host/a:a.txt:1"],
@@ -76,33 +76,41 @@ t.test("attributes of a repository on the command line", async (t) => {
   t.equal(moved.exitCode, 0, moved.err);
   t.same((await daemon.search("archived:yes repo:host/a alpha or beta")).found, ["host/a:b.txt:1"]);
 
-  const refusals: readonly (readonly [args: readonly string[], message: RegExp])[] = [
-    [["set", "host/a"], /nothing to change/],
-    [["set", "nowhere", "--fork"], /there is no repository named "nowhere"/],
-    [["remove", "hots/a"], /Did you mean host\/a\?/],
-    [["set", "host/a", "--stars", "many"], /repositories\[0\]\.stars: must be a whole number .*, not "many"/],
-    [["set", "host/a", "--url", "ftp://example.org/x"], /ftp/],
+  const refusals: readonly (readonly [what: string, args: readonly string[], message: RegExp])[] = [
+    ["nothing", ["set", "host/a"], /nothing to change/],
+    ["another name", ["remove", "hots/a"], /Did you mean host\/a\?/],
     [
-      ["set", "listed", "--fork"],
-      /"listed" is listed in the configuration file or on the command line: change it there/,
+      "no number",
+      ["set", "host/a", "--stars", "many"],
+      /repositories\[0\]\.stars: must be a whole number .*, not "many"/,
     ],
   ];
-  for (const [args, message] of refusals) {
-    const { exitCode, err } = await repo(...args);
-    t.equal(exitCode, 2);
-    t.match(err, message);
-  }
+  for (const [what, args, message] of refusals) t.match(await repo(...args), { exitCode: 2, err: message }, what);
+  const set = (name: string, place: string, change: object): Promise<unknown> =>
+    daemon.control("POST", `/.api/repos/${encodeURIComponent(name)}/${place}`, change);
+  for (const [name, place, change, message] of [
+    ["nowhere", "attributes", { fork: true }, /there is no repository named "nowhere"/],
+    ["host/a", "url", { url: "ftp://example.org/x" }, /ftp/],
+    [
+      "listed",
+      "attributes",
+      { fork: true },
+      /"listed" is listed in the configuration file or on the command line: change it there/,
+    ],
+  ] as const)
+    await t.rejects(set(name, place, change), { message });
 
   const account = (...args: string[]) => runCommand(...args, "--data", data);
-  t.equal((await account("org", "create", "core")).exitCode, 0);
-  for (const [args, message] of [
-    [["user", "delete", "admn"], /no user named "admn".* Did you mean admin\?/],
-    [["token", "create", "amdin"], /Did you mean admin\?/],
-    [["org", "add", "core", "adminn"], /Did you mean admin\?/],
-    [["org", "add", "croe", "admin"], /no organization named "croe".* Did you mean core\?/],
-    [["org", "delete", "nothing-like-it"], /lists the existing ones$/m],
-  ] as const)
-    t.match(await account(...args), { exitCode: 2, err: message });
+  await daemon.control("POST", "/.api/organizations", { name: "core" });
+  const misspelt: readonly (readonly [what: string, args: readonly string[], message: RegExp])[] = [
+    ["user", ["user", "delete", "admn"], /no user named "admn".* Did you mean admin\?/],
+    ["user of a token", ["token", "create", "amdin"], /Did you mean admin\?/],
+    ["member", ["org", "add", "core", "adminn"], /Did you mean admin\?/],
+    ["organization", ["org", "add", "croe", "admin"], /no organization named "croe".* Did you mean core\?/],
+    ["nothing alike", ["org", "delete", "nothing-like-it"], /lists the existing ones$/m],
+  ];
+  for (const [what, args, message] of chosen(misspelt, "user of a token", "organization", "nothing alike"))
+    t.match(await account(...args), { exitCode: 2, err: message }, what);
 });
 
 t.test("a list of repositories", async (t) => {
@@ -122,16 +130,16 @@ t.test("a list of repositories", async (t) => {
   fixture.commit({ branch: "main", files: [["a.txt", "alpha\n"]] });
   const daemon = await sharedDaemon(t);
   const { data } = daemon;
-  const names = Array.from({ length: 12 }, (_, at) => `many/r${at}`);
+  const names = Array.from({ length: 3 }, (_, at) => `many/r${at}`);
   const list = names.map((name) => `${name} ${fixture.path}\n`).join("");
   const args = ["repo", "add", "--from", "-", "--data", data];
   const first = await runCommandWith(list, [...args, "--wait"]);
   t.equal(first.exitCode, 0, first.err);
-  t.match(first.out, /^12 repositories were added, and 0 were there already\n/);
-  t.equal((await daemon.search("alpha")).found.length, 12, "all are searchable");
+  t.match(first.out, /^3 repositories were added, and 0 were there already\n/);
+  t.equal((await daemon.search("alpha")).found.length, 3, "all are searchable");
   const again = await runCommandWith(`${list}bad/name: x\nmany/r1 /elsewhere\nmany/new ${fixture.path}\n`, args);
   t.equal(again.exitCode, 2);
-  t.match(again.out, /^1 repositories were added, and 12 were there already\n/, again.err);
+  t.match(again.out, /^1 repositories were added, and 3 were there already\n/, again.err);
   t.match(again.err, /bad\/name:: .*must be a name/);
   t.match(again.err, /many\/r1: the name stands for two URLs in this list/);
   t.match(await runCommandWith("", ["repo", "add", "x", "--data", data]), { exitCode: 2, err: /--from FILE/ });
