@@ -1,16 +1,16 @@
 /**
- * Search contexts that people make over GraphQL, on a daemon of its own: whose they are, what they find, and that they
- * last.
+ * Search contexts that people make over GraphQL: whose they are, and what they find. That they last is in
+ * graphql-settings.test.ts.
  */
 import t from "tap";
 import { GitFixture } from "../../support/git-fixture.js";
-import { restartSharedDaemon, sharedDaemon } from "../../support/shared-daemon.js";
+import { sharedDaemon } from "../../support/shared-daemon.js";
 
 const fixture = GitFixture.create();
 t.teardown(() => fixture.remove());
 fixture.commit({ branch: "main", files: { "a.txt": "needle\n" } });
 fixture.commit({ branch: "side", files: { "side.txt": "needle\n" } });
-let daemon = await sharedDaemon(t, {
+const daemon = await sharedDaemon(t, {
   contexts: [
     { name: "configured", query: "repo:one" },
     { name: "quiet", public: false, query: "repo:one" },
@@ -215,7 +215,7 @@ t.test("rejected requests", async (t) => {
   );
 });
 
-t.test("stars, defaults and changes persist", async (t) => {
+t.test("stars, defaults and changes", async (t) => {
   const star =
     "mutation ($id: ID!, $user: ID!) { createSearchContextStar(searchContextID: $id, userID: $user) { alwaysNil } setDefaultSearchContext(searchContextID: $id, userID: $user) { alwaysNil } }";
   t.match(
@@ -232,7 +232,6 @@ t.test("stars, defaults and changes persist", async (t) => {
     }),
     { data: { updateSearchContext: { spec: "@team/renamed", description: "new" } } },
   );
-  daemon = await restartSharedDaemon(daemon, "stop");
   const marks =
     '{ defaultSearchContext { spec viewerHasAsDefault } searchContextBySpec(spec: "@team/renamed") { viewerHasStarred viewerHasAsDefault } }';
   t.match(

@@ -1,17 +1,16 @@
-/**
- * Changes to repositories over GraphQL, on a daemon of its own: who may make them, what they do, and that they last.
- */
+/** Changes to repositories over GraphQL: who may make them, and what they do. That they last is in graphql-settings.test.ts. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
+import { isFull } from "../../support/full-run.js";
 import { GitFixture } from "../../support/git-fixture.js";
-import { restartSharedDaemon, sharedDaemon } from "../../support/shared-daemon.js";
+import { sharedDaemon } from "../../support/shared-daemon.js";
 import { until } from "../../support/waiting.js";
 
 const fixture = GitFixture.create();
 t.teardown(() => fixture.remove());
 fixture.commit({ branch: "main", files: { "a.txt": "needle\n" } });
-let daemon = await sharedDaemon(t, {
+const daemon = await sharedDaemon(t, {
   repositories: [{ name: "host/configured", url: fixture.path, metadata: { team: "one" } }],
 });
 await daemon.add("host/added", fixture.path);
@@ -70,7 +69,8 @@ t.test("permissions", async (t) => {
     "setRepositoryPermissionsUnrestricted(repositories: [$id], unrestricted: true) { alwaysNil }",
   ];
   for (const id of [added, "nonsense"]) {
-    for (const row of rows) {
+    // The check comes before the id is read, in the same place for all.
+    for (const row of id === added || isFull ? rows : rows.slice(0, 1)) {
       t.equal(await errorOf("nobody", `mutation ($id: ID!) { ${row} }`, { id }), "not authenticated", row);
       t.equal(await errorOf("ann", `mutation ($id: ID!) { ${row} }`, { id }), "must be site admin", row);
     }
@@ -153,12 +153,10 @@ t.test("metadata in addition to the configuration file", async (t) => {
     }),
     /configuration file sets/,
   );
-  daemon = await restartSharedDaemon(daemon, "stop");
   const sorted = ((await metadataOf("host/configured")) as { key: string; value: string }[])
     .map(({ key, value }) => `${key}:${value}`)
     .sort();
-  t.same(sorted, ["level:2", "team:one"], "both last");
-  t.same(await metadataOf("host/added"), [{ key: "owner", value: "y" }]);
+  t.same(sorted, ["level:2", "team:one"]);
   await ask("admin", 'mutation ($id: ID!) { deleteRepoMetadata(repo: $id, key: "level") { alwaysNil } }', {
     id: configured,
   });
