@@ -7,8 +7,10 @@ import { SseDecoder, type StreamEvent } from "../../src/cli/connection/sse-decod
 import { findCtags, symbolOptions, type CtagsProgram } from "../../src/indexer/symbols/ctags-program.js";
 import { TrawlError } from "../../src/base/errors.js";
 import { testDaemon, withSymbols, type DaemonProcess } from "../support/daemon.js";
+import { isFull } from "../support/full-run.js";
 import { ask } from "../support/graphql.js";
 import { fixture } from "../support/git-mirror.js";
+import { sharedDaemon } from "../support/shared-daemon.js";
 import { until } from "../support/waiting.js";
 
 const files: Readonly<Record<string, { readonly parser: string; readonly text: string }>> = {
@@ -26,7 +28,7 @@ const files: Readonly<Record<string, { readonly parser: string; readonly text: s
   },
   "copy/list.c": { parser: "C", text: "" },
   "notes.md": { parser: "", text: "# list_length\n" },
-  "many.c": { parser: "C", text: Array.from({ length: 2500 }, (_, i) => `int many_${i};\n`).join("") },
+  "many.c": { parser: "C", text: Array.from({ length: 1300 }, (_, i) => `int many_${i};\n`).join("") },
 };
 const content = (path: string): string => files[path === "copy/list.c" ? "src/list.c" : path].text;
 
@@ -320,7 +322,8 @@ t.test("symbols are those of ctags, filtered naively", async (t) => {
 t.test("symbols that are not known are reported as missing", async (t) => {
   const source = fixture(t);
   source.commit({ branch: "main", files: { "a.c": "int first;\n" } });
-  const daemon = await testDaemon(t, ["--set", "index.symbols=false"]);
+  // In `make test` no daemon extracts symbols unless it is asked to.
+  const daemon = await sharedDaemon(t, {}, isFull ? ["--set", "index.symbols=false"] : []);
   await daemon.add("code", source.path);
   const answer = await daemon.search("type:symbol first");
   t.same(answer.skipped, ["document-skipped"]);

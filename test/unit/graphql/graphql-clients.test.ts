@@ -6,6 +6,7 @@ import { jetbrains, nvim, vscode } from "../../clients/editors.js";
 import { srcCli } from "../../clients/src-cli.js";
 import { web } from "../../clients/web.js";
 import { testDaemon, withSymbols } from "../../support/daemon.js";
+import { isFull } from "../../support/full-run.js";
 import { GitFixture } from "../../support/git-fixture.js";
 import { until } from "../../support/waiting.js";
 
@@ -50,10 +51,11 @@ t.test("clients", async (t) => {
 
   for (const [client, requests] of Object.entries(clients)) {
     await t.test(client, async (t) => {
-      for (const request of requests) {
+      for (const [i, request] of requests.entries()) {
         const answers: string[] = [];
-        // The first response comes from graphql-js, the second from the operation compiled by graphql-jit.
-        for (const use of ["first", "second"]) {
+        // The first response comes from graphql-js, the second from the operation compiled by graphql-jit, which takes longer
+        // than both responses: in `make test` every second one is compiled.
+        for (const use of isFull || i % 2 === 0 ? ["first", "second"] : ["first"]) {
           const response = await fetch(`${daemon.url}/.api/graphql?${encodeURIComponent(request.name)}`, {
             method: "POST",
             headers: request.asAdmin === true ? admin : {},
@@ -67,7 +69,7 @@ t.test("clients", async (t) => {
           if (request.data !== undefined)
             t.match(answer.data, request.data(fixture), `${request.name}: data, ${use} use`);
         }
-        t.equal(answers[1], answers[0], `${request.name}: both the same`);
+        t.equal(answers.at(-1), answers[0], `${request.name}: both the same`);
       }
     });
   }
