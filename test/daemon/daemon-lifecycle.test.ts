@@ -26,7 +26,7 @@ const needle = "needle";
 /** Of util-linux: runs a command in a terminal. */
 const withoutScript = existsSync("/usr/bin/script") ? false : "/usr/bin/script is missing";
 
-const notAhead = ["--set", "search.warmPercent=0"];
+const fewThreads = [...textsOnly, "--set", "search.warmPercent=0", "--set", "workers=1"];
 
 /** A repository of a few files that each contain the needle. */
 function smallSource(t: Test, label = "small"): GitFixture {
@@ -46,13 +46,22 @@ function largeSource(t: Test): GitFixture {
   return source;
 }
 
-/** The daemon of the tests that leave it as they found it. */
-const shared = await testDaemon(t, textsOnly);
+/** A data directory with this text in its version file. */
+function dataWithVersion(t: Test, version: string): string {
+  const data = dataDirectory(t);
+  writeFileSync(join(data, "version"), version);
+  return data;
+}
+
+/** The daemon of the tests that leave it as they found it. A power loss left its version file without its bytes. */
+const shared = await testDaemon(t, textsOnly, dataWithVersion(t, "\0\0"));
 await shared.add("host/small", smallSource(t).path);
 
-t.test("what cannot be prepared ahead is told, and ends nothing", async (t) => {
+t.test("what cannot be prepared ahead is told, and ends nothing; with auth.public any address is taken", async (t) => {
   const limit = { DESCRIPTOR_LIMIT: "8" };
-  const daemon = await testDaemon(t, [...textsOnly, ...preparedAhead], dataDirectory(t), limit);
+  const address = ["--listen", "0.0.0.0:0", "--set", "auth.public=true"];
+  const daemon = await testDaemon(t, [...textsOnly, ...preparedAhead, ...address], dataDirectory(t), limit);
+  t.match(daemon.url, /^http:\/\/0\.0\.0\.0:\d+$/);
   const isTold = (): boolean =>
     daemon.log.some(({ msg }) => /could not prepare for the first requests: EMFILE.*schema/.test(String(msg)));
   await until("the log tells it", () => isTold() || daemon.hasExited);
@@ -68,10 +77,33 @@ t.test("two daemons on one data directory", async (t) => {
   t.equal((await daemon.search(needle)).found.length, 2, "the first one goes on");
 });
 
-t.test("if several daemons start on one data directory at the same time, one succeeds", async (t) => {
-  const data = dataDirectory(t);
+/** What the daemon of a closed terminal has left. */
+const left = dataDirectory(t);
+
+t.test("a daemon in a terminal ends when the terminal is closed", { skip: withoutScript }, async (t) => {
+  const bin = fileURLToPath(new URL("../../../bin/trawl", import.meta.url));
+  const command = `exec ${[process.execPath, bin, "serve", "--data", left, "--listen", "127.0.0.1:0", ...fewThreads].join(" ")}`;
+  const terminal = spawn("script", ["-qfc", command, "/dev/null"], { stdio: ["pipe", "pipe", "ignore"] });
+  t.teardown(() => terminal.kill("SIGKILL"));
+  let output = "";
+  terminal.stdout.on("data", (part: Buffer) => {
+    output += part.toString();
+  });
+  await until("it listens", () => output.includes("listening on http"));
+  const url = /listening on (http:\S+)/.exec(output)?.[1] ?? "";
+  t.equal((await fetch(`${url}/healthz`)).status, 200);
+  terminal.kill("SIGKILL");
+  await until("it has ended", () =>
+    fetch(`${url}/healthz`).then(
+      () => false,
+      () => true,
+    ),
+  );
+});
+
+t.test("if several daemons start on the data that it left at the same time, one succeeds", async (t) => {
   const starts = await Promise.allSettled(
-    Array.from({ length: scaled(2, 3) }, () => DaemonProcess.start(data, textsOnly)),
+    Array.from({ length: scaled(2, 3) }, () => DaemonProcess.start(left, textsOnly)),
   );
   const running = starts.flatMap((start) => (start.status === "fulfilled" ? [start.value] : []));
   for (const daemon of running) await daemon.kill();
@@ -91,7 +123,7 @@ const refusals: readonly (readonly [what: string, args: (t: Test) => string[], m
   ["a port that is taken", (t) => ["--data", dataDirectory(t), "--listen", new URL(shared.url).host], /./],
   [
     "a data directory of a later version",
-    (t) => ["--data", laterData(t)],
+    (t) => ["--data", dataWithVersion(t, "99\n")],
     /has data of version 99, written by a later program, but this program supports 2/,
   ],
   [
@@ -106,12 +138,6 @@ const refusals: readonly (readonly [what: string, args: (t: Test) => string[], m
   ],
 ];
 
-function laterData(t: Test): string {
-  const data = dataDirectory(t);
-  writeFileSync(join(data, "version"), "99\n");
-  return data;
-}
-
 t.test("rejected with one clear message and exit code 2", async (t) => {
   for (const [what, args, message] of chosen(
     refusals,
@@ -125,8 +151,6 @@ t.test("rejected with one clear message and exit code 2", async (t) => {
     t.match(err, message);
     t.notMatch(err, /^\s+at /m, "no stack");
   }
-  const allowed = await testDaemon(t, [...textsOnly, "--listen", "0.0.0.0:0", "--set", "auth.public=true"]);
-  t.match(allowed.url, /^http:\/\/0\.0\.0\.0:\d+$/, "with auth.public any address is taken");
 });
 
 t.test("only its owner can access the control socket", async (t) => {
@@ -148,79 +172,91 @@ t.test("dead workers are replaced, and regexp searches still work", async (t) =>
   const ask = async (): Promise<readonly string[]> => (await daemon.search("ne+dle", "regexp")).found;
   const before = await ask();
   t.equal(before.length, 2);
-  for (let round = 0; round < 2; round++) {
+  for (let round = 0; round < scaled(1, 2); round++) {
     await daemon.killWorkers();
     t.same(await ask(), before, `round ${round}`);
   }
   t.equal((await daemon.sync("host/small")).error, "", "the other pools go on, too");
 });
 
-t.test(
-  "SIGTERM with open streams, some of which are not read: they end properly, and the exit code is 0",
-  async (t) => {
-    const source = largeSource(t);
-    const daemon = await testDaemon(t);
-    await daemon.add("host/large", source.path);
-    const slow = await Promise.all(Array.from({ length: 20 }, () => daemon.openStream(needle)));
-    const deaf = await Promise.all(Array.from({ length: 5 }, () => daemon.openStream(needle)));
-    for (const stream of [...slow, ...deaf]) stream.pause();
-    await until("searches run", async () => (await daemon.metric("trawl_searches_running")) === 25);
-    daemon.signal("SIGTERM");
-    const ends = slow.map((stream) => eventsOf(stream));
-    for (const events of await within(Promise.all(ends), "the ends of the streams")) {
-      const [progress, done] = events.slice(-2);
-      t.equal(done?.name, "done");
-      t.match(progress?.data, /"done":true.*the daemon is stopping/, "told why the result is not whole");
-    }
-    t.equal(await daemon.exit(), 0);
-    for (const events of await within(Promise.all(deaf.map((stream) => eventsOf(stream))), "the ends of the streams")) {
-      t.match(
-        events.at(-2)?.data,
-        /"done":true.*the daemon is stopping/,
-        "the end is in the socket, and comes when the daemon is gone",
-      );
-      t.equal(events.at(-1)?.name, "done");
-    }
-  },
-);
+t.test("SIGTERM with open streams, some of which are not read, and during a fetch and indexing", async (t) => {
+  const source = largeSource(t);
+  const daemon = await testDaemon(t, textsOnly);
+  await daemon.add("host/large", source.path);
+  const slow = await Promise.all(Array.from({ length: scaled(4, 20) }, () => daemon.openStream(needle)));
+  const deaf = await Promise.all(Array.from({ length: scaled(2, 5) }, () => daemon.openStream(needle)));
+  const streams = [...slow, ...deaf];
+  for (const stream of streams) stream.pause();
+  await until("searches run", async () => (await daemon.metric("trawl_searches_running")) === streams.length);
+  const added = ["host/b", "host/c"].map((name) => daemon.add(name, source.path).catch(() => undefined));
+  await until("they are known", async () => (await daemon.list()).length === 3);
+  daemon.signal("SIGTERM");
+  const ends = slow.map((stream) => eventsOf(stream));
+  for (const events of await within(Promise.all(ends), "the ends of the streams")) {
+    const [progress, done] = events.slice(-2);
+    t.equal(done?.name, "done", "it ends properly");
+    t.match(progress?.data, /"done":true.*the daemon is stopping/, "told why the result is not whole");
+  }
+  t.equal(await daemon.exit(), 0);
+  for (const events of await within(Promise.all(deaf.map((stream) => eventsOf(stream))), "the ends of the streams")) {
+    t.match(
+      events.at(-2)?.data,
+      /"done":true.*the daemon is stopping/,
+      "the end is in the socket, and comes when the daemon is gone",
+    );
+    t.equal(events.at(-1)?.name, "done");
+  }
+  await within(Promise.all(added), "the ends of the additions");
 
-t.test("SIGTERM during a fetch and during indexing", async (t) => {
-  const sources = Array.from({ length: 2 }, () => largeSource(t));
-  const data = dataDirectory(t);
-  const daemon = await testDaemon(
-    t,
-    sources.flatMap((source, i) => ["--repository", `host/${i}=${source.path}`]),
-    data,
-  );
-  t.equal(await daemon.stop(), 0);
-  const again = await testDaemon(t, textsOnly, data);
-  t.equal(((await again.control("POST", "/check", {})) as { faults: number }).faults, 0);
+  const again = await testDaemon(t, textsOnly, daemon.data);
+  t.equal(await countFaults(again), 0);
+  await again.remove("host/large");
+  for (const { name } of await again.list()) await again.remove(name);
+  for (let round = 0; round < scaled(1, 10); round++) {
+    const outcome = again.add("host/large", source.path).then(
+      () => "added",
+      (error: { code: string }) => error.code,
+    );
+    await until("it is known", async () => (await again.list()).length === 1);
+    await again.remove("host/large");
+    t.match(await outcome, /^(added|not-found)$/, "a repository is removed while it is being synced");
+    t.same(await again.list(), []);
+    t.same((await again.search(needle)).found, []);
+  }
+  t.equal(await countFaults(again), 0);
+  t.equal(await again.stop(), 0);
 });
 
-t.test("SIGHUP, and `trawl reload`", async (t) => {
-  const [a, b] = [smallSource(t, "a"), smallSource(t, "b")];
-  const data = dataDirectory(t);
-  const config = join(data, "..", `${data.split("/").at(-1)}.jsonc`);
-  const write = (text: string): void => writeFileSync(config, text);
-  t.teardown(() => execFileSync("rm", ["-f", config]));
-  const list = (...repositories: readonly (readonly [name: string, source: { readonly path: string }])[]): string =>
-    JSON.stringify({ repositories: repositories.map(([name, source]) => ({ name, url: source.path })) });
-  write(list(["host/a", a]));
-  const daemon = await testDaemon(t, ["--config", config, ...textsOnly], data);
-  const names = async (): Promise<string> =>
-    (await daemon.list()).map((status) => `${status.name} ${status.state}`).join(", ");
-  await until("the first configuration holds", async () => (await names()) === "host/a searchable");
+async function countFaults(daemon: DaemonProcess): Promise<number> {
+  return ((await daemon.control("POST", "/check", {})) as { faults: number }).faults;
+}
 
-  write(list(["host/a", a], ["host/b", b]));
-  daemon.signal("SIGHUP");
-  await until("a repository is added", async () => (await names()) === "host/a searchable, host/b searchable");
+type Listed = readonly [name: string, source: { readonly path: string }];
+
+t.test("reloads by SIGHUP and `trawl reload`; one that lacks most repositories deletes nothing at once", async (t) => {
+  const [a, b, c] = ["a", "b", "c"].map((label) => smallSource(t, label));
+  const data = dataDirectory(t);
+  const config = `${data}.jsonc`;
+  t.teardown(() => rmSync(config, { force: true }));
+  const list = (...repositories: readonly Listed[]): string =>
+    JSON.stringify({ repositories: repositories.map(([name, source]) => ({ name, url: source.path })) });
+  const write = (text: string): void => writeFileSync(config, text);
+  const configured = ["--config", config, ...textsOnly];
+  const both = [
+    ["host/a", a],
+    ["host/b", b],
+  ] as const;
+  write(list(...both));
+  let daemon = await testDaemon(t, configured, data);
+  const names = async (): Promise<string> =>
+    (await daemon.list())
+      .map(({ name, state }) => `${name} ${state}`)
+      .sort()
+      .join(", ");
+  await until("the first configuration holds", async () => (await names()) === "host/a searchable, host/b searchable");
 
   const twice = list(["host/a", a], ["host/a", b]);
-  for (const bad of chosen(
-    ["{", '{"repositories": [{"name": "x"}]}', '{"listne": "127.0.0.1:1"}', twice],
-    "{",
-    twice,
-  )) {
+  for (const bad of chosen(["{", '{"repositories": [{"name": "x"}]}', '{"listne": "127.0.0.1:1"}', twice], twice)) {
     const before = daemon.log.length;
     write(bad);
     daemon.signal("SIGHUP");
@@ -230,120 +266,94 @@ t.test("SIGHUP, and `trawl reload`", async (t) => {
     t.equal(await names(), "host/a searchable, host/b searchable", `kept: ${bad}`);
   }
 
-  write(list(["host/b", b]));
+  write(list(["host/b", { path: `${b.path}-not-there` }]));
   daemon.signal("SIGHUP");
   let shown = "";
   await until(
-    () => `a repository is removed: ${shown} ${JSON.stringify(daemon.log.slice(-3))}`,
-    async () => (shown = await names()) === "host/a removed, host/b searchable",
+    () => `one is removed, and the new URL of the other cannot be fetched: ${shown}`,
+    async () => {
+      shown = await names();
+      return (await daemon.list())[1]!.error !== "" && shown === "host/a removed, host/b searchable";
+    },
   );
   await becomes(
     t,
     async () => (await daemon.search(needle)).found,
     linesWith("host/b", readCommit(b.path, "main"), needle),
-    "and what is searched",
+    "what is removed is not searched, and the existing index stays searchable",
   );
 
-  write(list(["host/b", a]));
-  daemon.signal("SIGHUP");
+  // What was removed comes back, one has another URL, and one is new.
+  const three = [
+    ["host/a", a],
+    ["host/b", c],
+    ["host/c", b],
+  ] as const;
+  write(list(...three));
+  for (let i = 0; i < scaled(3, 50); i++) daemon.signal("SIGHUP");
   await until(
-    "a URL is changed",
-    async () => (await daemon.list())[1]?.url === a.path && (await names()) === "host/a removed, host/b searchable",
+    () => `many reloads end as one does: ${shown} ${JSON.stringify(daemon.log.slice(-6))}`,
+    async () => (shown = await names()) === "host/a searchable, host/b searchable, host/c searchable",
   );
-  await becomes(
-    t,
-    async () => (await daemon.search(needle)).found,
-    linesWith("host/b", readCommit(a.path, "main"), needle),
-    "and what is searched",
+  t.equal((await daemon.list()).length, 3);
+  const found = three.flatMap(([name, { path }]) => linesWith(name, readCommit(path, "main"), needle)).sort();
+  await becomes(t, async () => (await daemon.search(needle)).found, found, "all is searched");
+  await until("all is well again", async () => (await daemon.list()).every(({ error }) => error === ""));
+
+  const listWithQueue = (...repositories: readonly Listed[]): string =>
+    JSON.stringify({ ...(JSON.parse(list(...repositories)) as object), search: { queue: 9 } });
+  const mirrors = (): string[] => readdirSync(join(data, "mirrors")).sort();
+  const states = async (): Promise<string> => (await daemon.list()).map(({ state }) => state).join(" ");
+  const before = mirrors();
+  write(listWithQueue());
+  await t.rejects(
+    daemon.control("POST", "/.api/reload", {}),
+    /would remove 3 of 3 configured repositories \((?:host\/[abc](?:, )?){3}\).*trawl reload --yes/,
   );
+  t.same((await daemon.search(needle)).found, found, "nothing has changed");
+  await daemon.stop();
 
-  write(list(["host/a", a], ["host/b", b]));
-  for (let i = 0; i < scaled(8, 50); i++) daemon.signal("SIGHUP");
-  await until("many reloads end as one does", async () => (await names()) === "host/a searchable, host/b searchable");
-  t.equal((await daemon.list()).length, 2);
-
-  const { found } = await daemon.search(needle);
-  write(list(["host/a", { path: `${a.path}-not-there` }], ["host/b", b]));
-  t.equal((await runCommand("reload", "--data", data)).exitCode, 0);
-  await until("the new URL cannot be fetched", async () => (await daemon.list())[0]?.error !== "");
-  t.same((await daemon.search(needle)).found, found, "the existing index stays searchable");
-  write(list(["host/a", a], ["host/b", b]));
-  t.equal((await runCommand("reload", "--data", data)).exitCode, 0);
-  await until("it is well again", async () => (await daemon.list())[0]?.error === "");
-});
-
-t.test(
-  "a reload that lacks most repositories is refused, and one that was meant deletes nothing at once",
-  async (t) => {
-    const sources = ["a", "b", "c"].map((label) => [`host/${label}`, smallSource(t, label)] as const);
-    const data = dataDirectory(t);
-    const config = `${data}.jsonc`;
-    t.teardown(() => rmSync(config, { force: true }));
-    const write = (count: number): void => {
-      const repositories = sources.slice(0, count).map(([name, source]) => ({ name, url: source.path }));
-      writeFileSync(config, JSON.stringify({ repositories, ...(count === 3 ? {} : { search: { queue: 9 } }) }));
-    };
-    const mirrors = (): string[] => readdirSync(join(data, "mirrors")).sort();
-    const states = async (daemon: DaemonProcess): Promise<string> =>
-      (await daemon.list()).map(({ state }) => state).join(" ");
-    write(3);
-    const daemon = await testDaemon(t, ["--config", config, ...textsOnly], data);
-    await until("all are searchable", async () => (await states(daemon)) === "searchable searchable searchable");
-    const found = (await daemon.search(needle)).found;
-    const before = mirrors();
-
-    write(0);
-    const refused = await runCommand("reload", "--data", data);
-    t.equal(refused.exitCode, 2);
-    t.match(
-      refused.err,
-      /would remove 3 of 3 configured repositories \(host\/a, host\/b, host\/c\).*trawl reload --yes/,
-    );
-    t.same((await daemon.search(needle)).found, found, "nothing has changed");
-    await daemon.stop();
-
-    const restarted = await testDaemon(t, ["--config", config, ...textsOnly], data);
-    t.same((await restarted.search(needle)).found, found, "nor does a start with an empty list");
-    t.match(
-      restarted.log.filter(({ msg }) => String(msg).startsWith("most repositories of a list are no longer in it")),
-      [{ count: 3 }],
-    );
-    write(3);
+  daemon = await testDaemon(t, configured, data);
+  t.same((await daemon.search(needle)).found, found, "nor does a start with an empty list");
+  t.match(
+    daemon.log.filter(({ msg }) => String(msg).startsWith("most repositories of a list are no longer in it")),
+    [{ count: 3 }],
+  );
+  if (isFull) {
+    write(list(...three));
     t.equal((await runCommand("reload", "--data", data)).exitCode, 0, "they are listed again");
+    write(listWithQueue());
+  }
 
-    write(0);
-    const meant = await runCommand("reload", "--yes", "--data", data);
-    t.equal(meant.exitCode, 0, meant.err);
-    t.match(meant.out, /^reloaded: 0 repositories/);
-    t.equal(await states(restarted), "removed removed removed");
+  const meant = await runCommand("reload", "--yes", "--data", data);
+  t.equal(meant.exitCode, 0, meant.err);
+  t.match(meant.out, /^reloaded: 0 repositories/);
+  t.equal(await states(), "removed removed removed");
+  if (isFull)
     t.match((await runCommand("repo", "list", "--data", data)).out, /host\/a {2}removed .*deleted after 20\d\d-/);
-    t.same((await restarted.search(needle)).found, [], "what is removed is not searched");
-    t.same(mirrors(), before, "and is still there");
-    t.equal((await restarted.get("/readyz")).text.includes("host/a"), false);
-    t.match(
-      (await runCommand("repo", "add", "host/a", sources[0]![1].path, "--data", data)).err,
-      /was removed from the configuration but is not deleted yet/,
-    );
-    await restarted.stop();
-    if (isFull) {
-      const unlisted = await testDaemon(t, textsOnly, data);
-      t.equal(await states(unlisted), "removed removed removed", "without a list nothing changes");
-      await unlisted.stop();
-    }
+  t.same((await daemon.search(needle)).found, [], "what is removed is not searched");
+  t.same(mirrors(), before, "and is still there");
+  t.equal((await daemon.get("/readyz")).text.includes("host/a"), false);
+  await t.rejects(daemon.add("host/a", a.path), /was removed from the configuration but is not deleted yet/);
+  await daemon.stop();
+  if (isFull) {
+    daemon = await testDaemon(t, textsOnly, data);
+    t.equal(await states(), "removed removed removed", "without a list nothing changes");
+    await daemon.stop();
+  }
 
-    write(2);
-    const again = await testDaemon(t, ["--config", config, ...textsOnly, "--set", "sync.removalGraceDays=0"], data);
-    t.match(await states(again), /^searchable searchable/, "what comes back is whole at once");
-    t.same(
-      (await again.search(needle)).found,
-      found.filter((line) => !line.startsWith("host/c")),
-    );
-    await until(
-      "the grace period has ended",
-      async () => (await states(again)) === "searchable searchable" && mirrors().length === 2,
-    );
-  },
-);
+  write(listWithQueue(...three.slice(0, 2)));
+  daemon = await testDaemon(t, [...configured, "--set", "sync.removalGraceDays=0"], data);
+  t.match(await states(), /^searchable searchable/, "what comes back is whole at once");
+  t.same(
+    (await daemon.search(needle)).found,
+    found.filter((line) => !line.startsWith("host/c")),
+  );
+  await until(
+    "the grace period has ended",
+    async () => (await states()) === "searchable searchable" && mirrors().length === 2,
+  );
+});
 
 t.test("trawl config check", async (t) => {
   const file = `${dataDirectory(t)}.jsonc`;
@@ -371,24 +381,6 @@ t.test("of two simultaneous adds of one name, one is rejected", async (t) => {
   await daemon.remove("host/same");
 });
 
-t.test("a repository is removed while it is being synced", async (t) => {
-  const source = largeSource(t);
-  const daemon = await testDaemon(t, textsOnly);
-  for (let round = 0; round < scaled(1, 10); round++) {
-    const added = daemon.add("host/large", source.path).then(
-      () => "added",
-      (error: { code: string }) => error.code,
-    );
-    await until("it is known", async () => (await daemon.list()).length === 1);
-    await daemon.remove("host/large");
-    t.match(await added, /^(added|not-found)$/);
-    t.same(await daemon.list(), []);
-    t.same((await daemon.search(needle)).found, []);
-  }
-  t.equal(((await daemon.control("POST", "/check", {})) as { faults: number }).faults, 0);
-  t.equal(await daemon.stop(), 0);
-});
-
 t.test("a data directory without write permission", async (t) => {
   if (process.getuid?.() === 0) {
     t.comment("skipped: root may write everywhere");
@@ -401,18 +393,15 @@ t.test("a data directory without write permission", async (t) => {
   t.match(err, /cannot use .* as data directory/);
 });
 
-t.test(
-  "a version file that a crash left empty, or a power loss left without its bytes, is written again",
-  async (t) => {
-    for (const left of chosen(["", "\0\0"], "\0\0")) {
-      const data = dataDirectory(t);
-      writeFileSync(join(data, "version"), left);
-      const daemon = await testDaemon(t, textsOnly, data);
-      t.equal(readFileSync(join(data, "version"), "utf8"), `${dataVersion}\n`);
-      t.equal(await daemon.stop(), 0);
-    }
-  },
-);
+t.test("a version file that a power loss left without its bytes is written again", async (t) => {
+  t.equal(readFileSync(join(shared.data, "version"), "utf8"), `${dataVersion}\n`);
+});
+
+t.test("so is one that a crash left empty", inLongRuns, async (t) => {
+  const daemon = await testDaemon(t, textsOnly, dataWithVersion(t, ""));
+  t.equal(readFileSync(join(daemon.data, "version"), "utf8"), `${dataVersion}\n`);
+  t.equal(await daemon.stop(), 0);
+});
 
 // fault-disk has one of each kind; here, the file system of the system itself is full.
 t.test("a full disk", inLongRuns, async (t) => {
@@ -469,28 +458,4 @@ t.test("a full disk", inLongRuns, async (t) => {
   });
   t.equal(((await daemon.control("POST", "/check", {})) as { faults: number }).faults, 0);
   t.equal(await daemon.stop(), 0);
-});
-
-t.test("a daemon in a terminal ends when the terminal is closed", { skip: withoutScript }, async (t) => {
-  const data = dataDirectory(t);
-  const bin = fileURLToPath(new URL("../../../bin/trawl", import.meta.url));
-  const command = `exec ${[process.execPath, bin, "serve", "--data", data, "--listen", "127.0.0.1:0", ...notAhead].join(" ")}`;
-  const terminal = spawn("script", ["-qfc", command, "/dev/null"], { stdio: ["pipe", "pipe", "ignore"] });
-  t.teardown(() => terminal.kill("SIGKILL"));
-  let output = "";
-  terminal.stdout.on("data", (part: Buffer) => {
-    output += part.toString();
-  });
-  await until("it listens", () => output.includes("listening on http"));
-  const url = /listening on (http:\S+)/.exec(output)?.[1] ?? "";
-  t.equal((await fetch(`${url}/healthz`)).status, 200);
-  terminal.kill("SIGKILL");
-  await until("it has ended", () =>
-    fetch(`${url}/healthz`).then(
-      () => false,
-      () => true,
-    ),
-  );
-  const again = await testDaemon(t, [], data);
-  t.equal(await again.stop(), 0, "nothing holds its data");
 });
