@@ -4,7 +4,7 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { ShardStore } from "../../src/store/shard-store.js";
 import { dataDirectory, DaemonProcess, preparedAhead, runCommand, testDaemon, textsOnly } from "../support/daemon.js";
-import { chosen, inLongRuns, isFull } from "../support/full-run.js";
+import { inLongRuns, isFull } from "../support/full-run.js";
 import { fixture } from "../support/git-mirror.js";
 import { isHistoryShard } from "../support/history-shards.js";
 import { linesWith, readCommit } from "../support/git-oracle.js";
@@ -13,13 +13,19 @@ import { becomes, until, waitMsMax } from "../support/waiting.js";
 const needle = "needle";
 const searchPauseMs = 50;
 
-const source = { a: fixture(t), b: fixture(t) };
+/** In `make test`, `host/c` loses its mirror and its remote, `host/d` its shard, and that of `host/e` cannot be opened. */
+const others = isFull ? {} : { c: fixture(t), d: fixture(t), e: fixture(t) };
+const source = { a: fixture(t), b: fixture(t), ...others };
 for (const [label, repository] of Object.entries(source)) {
   const files = Array.from({ length: 20 }, (_, i) => [`${label}${i}.txt`, `${label} ${i}\n${needle} ${label}${i}\n`]);
   repository.commit({ branch: "main", files: Object.fromEntries(files) });
 }
-const ofB = linesWith("host/b", readCommit(source.b.path, "main"), needle);
-const all = [...linesWith("host/a", readCommit(source.a.path, "main"), needle), ...ofB].sort();
+const all = Object.entries(source)
+  .flatMap(([label, { path }]) => linesWith(`host/${label}`, readCommit(path, "main"), needle))
+  .sort();
+const without = (name: string): string[] => all.filter((line) => !line.startsWith(`${name}:`));
+const ofB = without("host/a");
+const rest = all.filter((line) => !/^host\/[ac]:/.test(line));
 
 /** Symbols that are lost are the matter of symbol-indexing; histories that are damaged, of daemon-histories. */
 const notAhead = isFull ? ["--set", "workers=1", "--set", "index.symbols=false"] : textsOnly;
@@ -31,8 +37,7 @@ const whole = dataDirectory(t);
 
 t.before(async () => {
   const daemon = await DaemonProcess.start(whole, notAhead);
-  await daemon.add("host/a", source.a.path);
-  await daemon.add("host/b", source.b.path);
+  for (const [label, { path }] of Object.entries(source)) await daemon.add(`host/${label}`, path);
   await daemon.stop();
 });
 
@@ -44,18 +49,25 @@ async function damagedData(t: Test, change: ((bytes: Buffer) => void) | undefine
   return data;
 }
 
-const flipText = (bytes: Buffer): void => {
-  bytes[bytes.indexOf("needle a7")]! ^= 1;
+const flip =
+  (text: string) =>
+  (bytes: Buffer): void => {
+    bytes[bytes.indexOf(text)]! ^= 1;
+  };
+const flipText = flip("needle a7");
+const flipHeader = (bytes: Buffer): void => {
+  bytes[20]! ^= 1;
 };
 
-/** Removes the remote of `host/a` for the rest of the test. */
-function hideRemote(t: Test): void {
-  renameSync(source.a.path, source.a.sibling("away"));
-  t.teardown(() => renameSync(source.a.sibling("away"), source.a.path));
+/** Removes a remote for the rest of the test. */
+function hideRemote(t: Test, { path, sibling }: { readonly path: string; readonly sibling: string }): void {
+  renameSync(path, sibling);
+  t.teardown(() => renameSync(sibling, path));
 }
 
-function mirrorOfA(data: string): string {
-  return join(data, "mirrors", readdirSync(join(data, "mirrors")).sort()[0]!);
+/** The mirror of the repository that was added at this place. */
+function mirrorIn(data: string, place: number): string {
+  return join(data, "mirrors", readdirSync(join(data, "mirrors")).sort()[place]!);
 }
 
 /** Searches until no answer says that something is missing, with pauses, because searches take processor time that the repair needs. */
@@ -90,17 +102,12 @@ const damages: readonly (readonly [what: string, change: ((bytes: Buffer) => voi
       bytes[bytes.indexOf("7.txt")]! ^= 1;
     },
   ],
-  [
-    "a bit of the header",
-    (bytes) => {
-      bytes[20]! ^= 1;
-    },
-  ],
+  ["a bit of the header", flipHeader],
 ];
 
-// One place where the shard cannot even be opened; the others, and random ones in fault-damage, in a long run.
-for (const [what, change] of chosen(damages, "a bit of the header")) {
-  t.test(`${what}: reported, excluded, rebuilt`, async (t) => {
+// Random ones are in fault-damage.
+for (const [what, change] of damages) {
+  t.test(`${what}: reported, excluded, rebuilt`, inLongRuns, async (t) => {
     const data = await damagedData(t, change);
     const daemon = await testDaemon(t, options, data);
     const first = await daemon.search(needle);
@@ -127,7 +134,7 @@ async function requireNoFaults(t: Test, daemon: DaemonProcess): Promise<void> {
   await becomes(t, countFaults, 0, "a check finds no fault");
 }
 
-t.test("a missing shard is rebuilt at the start, without a search", async (t) => {
+t.test("a missing shard is rebuilt at the start, without a search", inLongRuns, async (t) => {
   const data = await damagedData(t, undefined);
   const daemon = await testDaemon(t, options, data);
   await until("its text is read", async () => (await daemon.metric("trawl_sync_read_blobs_total")) === 20);
@@ -150,7 +157,7 @@ t.test("without the warmer, the first search finds the damage", inLongRuns, asyn
   await untilWhole(daemon);
 });
 
-t.test("`trawl check` reports the damage, `--repair` repairs it", async (t) => {
+t.test("`trawl check` reports the damage, `--repair` repairs it", inLongRuns, async (t) => {
   const data = await damagedData(t, flipText);
   const daemon = await testDaemon(t, notAhead, data);
   const found = await runCommand("check", "--data", data);
@@ -166,7 +173,7 @@ t.test("`trawl check` reports the damage, `--repair` repairs it", async (t) => {
 
 t.test("if the remote is gone, the shard is rebuilt from the mirror", inLongRuns, async (t) => {
   const data = await damagedData(t, flipText);
-  hideRemote(t);
+  hideRemote(t, { path: source.a.path, sibling: source.a.sibling("away") });
   const daemon = await testDaemon(t, options, data);
   await untilWhole(daemon);
   const answer = await daemon.search(needle);
@@ -175,7 +182,7 @@ t.test("if the remote is gone, the shard is rebuilt from the mirror", inLongRuns
 
 t.test("if the mirror is damaged too, it is fetched again", inLongRuns, async (t) => {
   const data = await damagedData(t, flipText);
-  rmSync(join(mirrorOfA(data), "objects", "pack"), { recursive: true });
+  rmSync(join(mirrorIn(data, 0), "objects", "pack"), { recursive: true });
   const daemon = await testDaemon(t, options, data);
   await untilWhole(daemon);
   const answer = await daemon.search(needle);
@@ -188,10 +195,10 @@ t.test("if the mirror is damaged too, it is fetched again", inLongRuns, async (t
   );
 });
 
-t.test("if remote and mirror are gone, the rest is searched, and the list shows the error", async (t) => {
+t.test("if remote and mirror are gone, the rest is searched, and the list shows the error", inLongRuns, async (t) => {
   const data = await damagedData(t, flipText);
-  rmSync(mirrorOfA(data), { recursive: true });
-  hideRemote(t);
+  rmSync(mirrorIn(data, 0), { recursive: true });
+  hideRemote(t, { path: source.a.path, sibling: source.a.sibling("away") });
   const daemon = await testDaemon(t, options, data);
   const answer = await daemon.search(needle);
   t.same([answer.found, answer.skipped], [ofB, ["backend-missing"]]);
@@ -264,3 +271,39 @@ t.test(
     await requireNoFaults(t, daemon);
   },
 );
+
+t.test("one start finds a missing shard and one that cannot be opened, `trawl check` damaged texts", async (t) => {
+  const { c } = others;
+  if (c === undefined) return t.comment("a long run has a daemon for each kind of damage");
+  const data = await damagedData(t, flipText);
+  await damageShard(data, "needle c7", flip("needle c7"));
+  await damageShard(data, "needle d7", undefined);
+  await damageShard(data, "needle e7", flipHeader);
+  rmSync(mirrorIn(data, 2), { recursive: true });
+  hideRemote(t, { path: c.path, sibling: c.sibling("away") });
+  const daemon = await testDaemon(t, options, data);
+  await until("two texts are read, without a search", async () => {
+    return (await daemon.metric("trawl_sync_read_blobs_total")) === 40;
+  });
+  t.ok((await daemon.metric("trawl_shards_damaged_total")) > 0, "it is counted");
+  const search = async (query: string): Promise<readonly [found: readonly string[], skipped: readonly string[]]> => {
+    const { found, skipped } = await daemon.search(query);
+    return [found, skipped];
+  };
+  await becomes(t, () => search(`repo:host/[bde] ${needle}`), [rest, []], "what is not damaged, or built again");
+  t.same(await search(`repo:host/c ${needle}`), [[], ["backend-missing"]], "a search finds the damage, and shows none");
+  await until("the failure is listed", async () => (await daemon.list())[2]!.error !== "");
+  const found = await runCommand("check", "--data", data);
+  t.equal(found.exitCode, 1);
+  t.match(found.out, /shard \d+ is damaged: section content has a wrong checksum[^]*\n\d shards checked, 2 faults/);
+  const repaired = await runCommand("check", "--repair", "--data", data);
+  t.equal(repaired.exitCode, 1, repaired.out + repaired.err);
+  t.match(repaired.out, /was rebuilt/);
+  t.match(repaired.out, /could not be rebuilt/);
+  t.equal(
+    ((await daemon.control("POST", "/check", {})) as { readonly faults: number }).faults,
+    1,
+    "the other is whole",
+  );
+  t.same(await search(needle), [without("host/c"), ["backend-missing"]], "the rest is searched");
+});

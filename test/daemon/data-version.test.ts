@@ -15,7 +15,7 @@ import { inspectStore } from "../../src/store/inspect-store.js";
 import { RecordStore } from "../../src/store/record-store.js";
 import { ShardStore } from "../../src/store/shard-store.js";
 import { dataDirectory, runCommand, testDaemon, textsOnly, type DaemonProcess } from "../support/daemon.js";
-import { chosen, isFull } from "../support/full-run.js";
+import { chosen, inLongRuns, isFull } from "../support/full-run.js";
 import { until } from "../support/waiting.js";
 
 const onMain = ["frozen/code:a.txt:1", "frozen/code:d/b.go:2"];
@@ -60,7 +60,8 @@ async function requireAnswers(t: Test, daemon: DaemonProcess): Promise<void> {
     description: "a frozen repository",
     skippedCounts: { binary: 1 },
   });
-  t.match((await runCommand("user", "list", "--json", "--data", daemon.data)).out, /"name":"ann"/);
+  const users = (await daemon.control("GET", "/.api/users")) as readonly { readonly name: string }[];
+  t.ok(users.some(({ name }) => name === "ann"));
 }
 
 async function changeRecords(
@@ -115,9 +116,9 @@ for (const [what, prepare] of chosen(olderStates, "as it was")) {
     await until("they are built again", async () => (await daemon.search("needle")).skipped.length === 0);
     await requireAnswers(t, daemon);
     t.equal(daemon.log.filter(({ msg }) => String(msg).startsWith("the data directory was upgraded")).length, 1);
+    t.match(await daemon.control("POST", "/check", {}), { faults: 0 });
     t.equal(await daemon.stop(), 0);
     t.equal(readFileSync(join(data, "version"), "utf8"), "2\n");
-    t.match(await runCommand("check", "--data", data), { exitCode: 0, out: /1 repositories checked, 0 faults\n$/ });
   });
 }
 
@@ -149,7 +150,8 @@ t.test(
   },
 );
 
-t.test("shards of another format are rebuilt from the mirror", async (t) => {
+// In `make test` those of version 1 are.
+t.test("shards of another format are rebuilt from the mirror", inLongRuns, async (t) => {
   const data = frozenData(t);
   const store = new ShardStore(join(data, "shards"));
   for (const id of store.ids()) {
@@ -194,7 +196,8 @@ for (const [version, message] of chosen(refusals, "3\n", "restoring\n")) {
     writeFileSync(join(data, "version"), version);
     const before = stateOf(data);
     t.match(await runCommand("serve", "--data", data, "--listen", "127.0.0.1:0"), { exitCode: 2, err: message });
-    t.match(await runCommand("check", "--data", data), { exitCode: 2, err: message });
+    // `trawl check` reads it in the same way.
+    if (isFull || version === "3\n") t.match(await runCommand("check", "--data", data), { exitCode: 2, err: message });
     t.equal(stateOf(data), before);
   });
 }
