@@ -6,12 +6,13 @@ import { parquetReadObjects } from "hyparquet";
 import t, { type Test } from "tap";
 import { globalId } from "../../src/browse/ids.js";
 import { parseCsv } from "../support/csv.js";
-import { dataDirectory, DaemonProcess, runCommand, testDaemon, textsOnly } from "../support/daemon.js";
+import { dataDirectory, type DaemonProcess, runCommand, testDaemon, textsOnly } from "../support/daemon.js";
 import type { StreamMatch } from "../../src/model/stream-events.js";
 import { FaultLayer, layerMissing, realDirectory } from "../support/fault-layer.js";
+import { chosen, isFull } from "../support/full-run.js";
 import { fixture } from "../support/git-mirror.js";
 import { JobClient } from "../support/search-job.js";
-import { shared, type Owner } from "../support/shared.js";
+import { shared } from "../support/shared.js";
 import { until } from "../support/waiting.js";
 
 t.setTimeout(900_000);
@@ -19,7 +20,7 @@ t.setTimeout(900_000);
 const repositoryCount = 5;
 const fileCount = 10;
 
-/** The data directory of a stopped daemon with the repositories and the users; tests use copies. */
+/** What a daemon with the repositories and the users has left when it was killed. */
 const indexed = dataDirectory(t);
 
 t.before(async () => {
@@ -30,27 +31,44 @@ t.before(async () => {
       Array.from({ length: fileCount }, (_, i) => [`f${i}.txt`, `needle ${i} },{"type":"needle\nother\n`.repeat(20)]),
     ),
   });
-  const daemon = await DaemonProcess.start(indexed, textsOnly);
+  const data = dataDirectory(t);
+  const daemon = await testDaemon(t, textsOnly, data);
   for (let i = 0; i < repositoryCount; i++) await daemon.add(`repo${i}`, source.path);
   for (const name of ["ann", "bob"]) await daemon.addUser(name);
-  await daemon.stop();
+  daemon.signal("SIGSTOP");
+  cpSync(data, indexed, { recursive: true, filter: (path) => !path.endsWith(".sock") });
+  daemon.signal("SIGCONT");
+  plainSite = await siteOn(daemon, () => testDaemon(t, textsOnly, data));
 });
 
-async function site(t: Owner, more: readonly string[] = [], data = dataDirectory(t), layer?: FaultLayer) {
-  cpSync(indexed, data, { recursive: true });
-  // No job here asks for symbols or histories.
-  const args = [...textsOnly, ...more];
-  let daemon = await testDaemon(t, args, data, layer?.environment);
+/** The users of a daemon, which `start` starts again. */
+async function siteOn(first: DaemonProcess, start: () => Promise<DaemonProcess>) {
+  let daemon = first;
   const ann = new JobClient(() => daemon, await daemon.addToken("ann"));
   const bob = new JobClient(() => daemon, await daemon.addToken("bob"));
   const restart = async (): Promise<void> => {
-    daemon = await testDaemon(t, args, data);
+    daemon = await start();
   };
-  return { daemon: () => daemon, restart, ann, bob, data };
+  return { daemon: () => daemon, restart, ann, bob, data: first.data };
 }
 
-/** The daemon of the tests that neither stop it nor need other options; each has a user of its own. */
-const plainSite = shared((owner) => site(owner));
+/** The daemon of the tests that need no other options. The last of them kills it, and removes a repository. */
+let plainSite: Awaited<ReturnType<typeof siteOn>>;
+
+/** That of the tests of full disks and limits: the results of one job have a little more than 0.3 MB. */
+const limitedSite = shared(async () => {
+  const data = realDirectory(t);
+  cpSync(indexed, data, { recursive: true });
+  mkdirSync(join(data, "jobs"), { recursive: true });
+  const layer = layerMissing === false ? new FaultLayer(t, join(data, "jobs"), { journals: false }) : undefined;
+  // No job here asks for symbols or histories.
+  const args = [...textsOnly, "--set", "jobs.totalBytes=475000"];
+  const start = (): Promise<DaemonProcess> => testDaemon(t, args, data, layer?.environment);
+  return { ...(await siteOn(await start(), start)), layer };
+});
+
+/** The number of the job with these results, as it is in the paths of its files. */
+const numberIn = (url: string | null | undefined): string => /(\d+)\.jsonl$/.exec(url ?? "")?.[1] ?? "";
 
 /** The matches of JSON lines: repository, path and offset, sorted. */
 function matchesIn(text: string): string[] {
@@ -70,109 +88,9 @@ function matchesIn(text: string): string[] {
     .sort();
 }
 
-t.test("a job has all results exactly once, also if the daemon is killed while it runs", async (t) => {
-  const { daemon, restart, ann, bob, data } = await site(t);
-  const expected = repositoryCount * fileCount * 40;
-  const first = await ann.create("needle count:1");
-  const job = await ann.ended(first);
-  t.match(job, { state: "COMPLETED", creator: { username: "ann" } });
-  t.match(job.repoStats, { total: repositoryCount, completed: repositoryCount, failed: 0, inProgress: 0 });
-  const response = await ann.get(job.URL ?? "");
-  t.equal(response.headers.get("content-type"), "application/jsonl; charset=utf-8");
-  const text = await response.text();
-  const matches = matchesIn(text);
-  t.equal(matches.length, expected, "whatever the count in the query");
-  t.equal(new Set(matches).size, expected);
-  const log = await (await ann.get(job.logURL ?? "")).text();
-  t.equal(log.split("\n").filter((line) => line.includes(",completed,")).length, repositoryCount);
-
-  const part = await ann.get(job.URL ?? "", { Range: "bytes=10-29" });
-  t.equal(part.status, 206);
-  t.equal(await part.text(), text.slice(10, 30));
-  t.equal((await ann.get(job.URL ?? "", { Range: `bytes=${text.length}-` })).status, 416);
-
-  t.equal((await bob.get(job.URL ?? "")).status, 404, "jobs of others do not exist");
-  t.equal(await bob.job(first), undefined);
-  t.match((await bob.graphql("mutation ($id: ID!) { deleteSearchJob(id: $id) { alwaysNil } }", { id: first })).errors, [
-    { message: /no such search job/ },
-  ]);
-  t.match((await bob.graphql("{ searchJobs(first: 10) { totalCount } }")).data, { searchJobs: { totalCount: 0 } });
-
-  const killed = await ann.create("needle");
-  await daemon().kill();
-  // As if it had been killed after it had written results that it had not committed.
-  mkdirSync(join(data, "jobs", "2"), { recursive: true });
-  appendFileSync(join(data, "jobs", "2", "results.jsonl"), '{"type":"content"');
-  await restart();
-  const again = await ann.ended(killed);
-  t.equal(again.state, "COMPLETED");
-  t.same(matchesIn(await (await ann.get(again.URL ?? "")).text()), matches);
-  t.same(matchesIn(await (await ann.get(job.URL ?? "")).text()), matches, "that of before is still there");
-
-  rmSync(join(data, "jobs", "2", "results.jsonl"));
-  const lost = await ann.get(again.URL ?? "");
-  t.match(`${lost.status} ${await lost.text()}`, /^404 the results of search job 2 are not on the disk: retry it/);
-
-  await ann.graphql("mutation ($id: ID!) { deleteSearchJob(id: $id) { alwaysNil } }", { id: first });
-  t.equal((await ann.get(job.URL ?? "")).status, 404, "a deleted job has no export");
-  t.equal((await ann.get("/.api/search/export/1.csv")).status, 404);
-  t.equal((await ann.get("/.api/search/export/x.jsonl")).status, 400);
-  const unknown = await ann.get("/.api/search/export/2.xlsx");
-  t.match(
-    `${unknown.status} ${await unknown.text()}`,
-    /^400 the path ends with .* 1\.jsonl, 1\.csv, 1\.parquet or 1\.log\n$/,
-  );
-  t.equal((await ann.get("/.api/search/export/999.jsonl")).status, 404);
-  const invalid = await ann.graphql(`{ validateSearchJob(query: "r:[") { alwaysNil } }`);
-  t.ok(invalid.errors, "an invalid query is refused");
-  t.match((await ann.graphql('mutation { createSearchJob(query: " ") { id } }')).errors, [
-    { message: /needs a query/ },
-  ]);
-
-  // What was stored is read with the permissions of now, not of then.
-  const kept = await ann.ended(await ann.create("needle"));
-  const searched = new URLSearchParams({ q: "needle count:all", receipt: "1", token: ann.token });
-  const events = await (await fetch(`${daemon().url}/.api/search/stream?${searched}`)).text();
-  const receipt = `${/"url":"([^"]*\/receipt\/[^"]*)"/.exec(events)?.[1]}?list=repositories`;
-  const exports = [kept.URL!, kept.logURL!, ...[".csv", ".parquet"].map((end) => kept.URL!.replace(".jsonl", end))];
-  const statuses = async (client: JobClient): Promise<number[]> =>
-    await Promise.all([...exports, receipt].map(async (path) => (await client.get(path)).status));
-  t.same(await statuses(ann), [200, 200, 200, 200, 200]);
-  await daemon().control("POST", "/.api/repos/repo3/attributes", { private: true, readers: ["bob"] });
-  t.same(await statuses(ann), [410, 410, 410, 410, 404], "a repository of it is closed to its creator");
-  t.match(await (await ann.get(kept.URL!)).text(), /no longer visible to you: start the job again/);
-  const boss = new JobClient(daemon, await daemon().addToken("admin"));
-  t.same((await statuses(boss)).slice(0, 2), [200, 200], "site admins see all repositories");
-  const rest = await ann.ended(await ann.create("needle"));
-  t.equal(matchesIn(await (await ann.get(rest.URL!)).text()).length, expected - expected / repositoryCount);
-  await daemon().control("POST", "/.api/repos/repo3/attributes", { private: false });
-  t.same(await statuses(ann), [200, 200, 200, 200, 200], "and open again");
-  await daemon().remove("repo3");
-  t.equal((await ann.get(kept.URL!)).status, 200, "a removal withdraws no permission");
-});
-
-t.test("a job with too many results fails, and is continued by a retry of what failed", async (t) => {
-  const { ann } = await site(t, ["--set", "jobs.bytes=50000", "--set", "jobs.exportBytes=2000"]);
-  const id = await ann.create("needle");
-  const job = await ann.ended(id);
-  t.equal(job.state, "FAILED");
-  t.equal((await (await ann.get(job.URL ?? "")).text()).length, 0, "results that were not committed are not exported");
-  const small = await ann.ended(await ann.create("needle r:repo1$ f:f1.txt"));
-  t.equal(small.state, "COMPLETED");
-  t.equal((await (await ann.get("/.api/search/export/1.csv")).text()).split("\n").length, 2, "only the header");
-  const large = await ann.get("/.api/search/export/2.csv");
-  t.match(`${large.status} ${await large.text()}`, /^507 there is no room for .*\(jobs\.exportBytes\)\n$/);
-  const answer = await ann.graphql("mutation ($id: ID!) { retrySearchJob(id: $id) { state } }", { id });
-  t.match(answer.data, { retrySearchJob: { state: "QUEUED" } });
-  await ann.graphql("mutation ($id: ID!) { cancelSearchJob(id: $id) { alwaysNil } }", { id });
-  t.match((await ann.ended(id)).state, /CANCELED|FAILED/);
-});
-
 t.test("a job that meets a full disk says so, and goes on when there is room", { skip: layerMissing }, async (t) => {
-  const data = realDirectory(t);
-  mkdirSync(join(data, "jobs"));
-  const layer = new FaultLayer(t, join(data, "jobs"), { journals: false });
-  const { ann } = await site(t, [], data, layer);
+  const { ann, layer } = await limitedSite();
+  if (layer === undefined) return;
   // Its files are opened and cut to their size, and then written: the first batches succeed.
   layer.failAt(12, "ENOSPC");
   const id = await ann.create("needle");
@@ -189,143 +107,11 @@ t.test("a job that meets a full disk says so, and goes on when there is room", {
   const matches = matchesIn(await (await ann.get(job.URL ?? "")).text());
   t.equal(matches.length, repositoryCount * fileCount * 40);
   t.equal(new Set(matches).size, matches.length);
+  await ann.delete(id);
 });
-
-t.test("results can be read as a table, compressed and in parts", async (t) => {
-  const daemon = await testDaemon(t, textsOnly);
-  const source = fixture(t);
-  const lines = ['"needle", 1', "=needle()", "+needle", "\tneedle", "needle 😀,\r", "", '"needle'];
-  const files = {
-    "=a.txt": "needle\n",
-    'b "c", d.txt': lines.join("\n\n\n"),
-    "invalid.txt": Buffer.from("needle \xff\xfe\n", "latin1"),
-    "dense.txt": `${"q;".repeat(90_001)}\n`,
-    "dots.txt": `${"z;".repeat(90_000)}\n`,
-    "long.txt": `start\n${"x".repeat(1_600_000)} far ${"x".repeat(1_600_000)} far\nfar\n`,
-  };
-  source.commit({ branch: "main", files, message: "=add needle" });
-  await daemon.add("code", source.path);
-  await daemon.addUser("ann");
-  const token = await daemon.addToken("ann");
-  const ann = new JobClient(() => daemon, token);
-  for (const [query, kind] of [
-    ["needle", "content"],
-    ["needle type:commit", "commit"],
-    ["needle type:diff", "diff"],
-    ["code type:repo", "repository"],
-  ]) {
-    const job = await ann.ended(await ann.create(query ?? ""));
-    const results = (await (await ann.get(job.URL ?? "")).text()).trim().split("\n");
-    const tableUrl = (job.URL ?? "").replace(/jsonl$/, "csv");
-    const table = await ann.get(tableUrl, { "Accept-Encoding": "identity" });
-    t.equal(table.headers.get("content-type"), "text/csv; charset=utf-8");
-    t.equal(table.headers.get("content-encoding"), null);
-    const text = await table.text();
-    const expected = results.flatMap((line) => textsOf(JSON.parse(line) as StreamMatch));
-    const rows = parseCsv(text);
-    t.same(
-      rows.map((row) => [row["path"], row["text"]].map((value) => value?.replace(/^'/, ""))),
-      expected,
-    );
-    t.ok(rows.every((row) => row["kind"] === kind && row["repository"] === "code" && row["cut"] === "false"));
-    const parquetUrl = (job.URL ?? "").replace(/jsonl$/, "parquet");
-    const parquet = await ann.get(parquetUrl, { "Accept-Encoding": "gzip" });
-    t.equal(parquet.headers.get("content-type"), "application/vnd.apache.parquet");
-    t.equal(parquet.headers.get("content-encoding"), null, "it is compressed in itself");
-    const records = await parquetReadObjects({ file: await parquet.arrayBuffer() });
-    t.same(
-      records.map((record) => mapValues(record, (value) => String(value ?? ""))),
-      rows.map((row) => mapValues(row, (value) => value.replace(/^'/, ""))),
-      "CSV has the same values, and apostrophes before formulas",
-    );
-    for (const url of [tableUrl, parquetUrl, job.URL ?? ""]) await readInParts(t, ann, url);
-  }
-  t.equal(readdirSync(join(daemon.data, "jobs", "exports")).length, 8);
-  const exported = async (query: string): Promise<{ offsets: number[]; cuts: string[]; log: string }> => {
-    const job = await ann.ended(await ann.create(query));
-    const read = async (url: string): Promise<string> => (await ann.get(url)).text();
-    const found = (await read(job.URL ?? "")).split("\n").flatMap((line) => (line === "" ? [] : [line]));
-    const chunks = found.flatMap((line) => (JSON.parse(line) as StreamMatch).chunkMatches ?? []);
-    const rows = parseCsv(await read((job.URL ?? "").replace(/jsonl$/, "csv")));
-    const log = await read((job.URL ?? "").replace(/jsonl$/, "log"));
-    await ann.delete(
-      (await ann.job(globalId("SearchJob", Number(/(\d+)\.jsonl$/.exec(job.URL ?? "")?.[1]))))?.id ?? "",
-    );
-    return {
-      offsets: chunks.flatMap(({ ranges }) => ranges.map(({ start }) => start.offset)),
-      cuts: rows.map((row) => String(row["cut"])),
-      log,
-    };
-  };
-  const long = await exported("far");
-  t.same(long.offsets, [1_600_007, 3_200_012, 3_200_016], "those of grep -abo");
-  t.same(long.cuts, ["true", "true", "false"]);
-  t.equal((await exported("z;")).offsets.length, 90_000);
-  const dense = await exported("q;");
-  t.same(dense.offsets, []);
-  t.match(dense.log, /,completed,left out: dense\.txt \(full-line\)\n/);
-  await ann.delete((await ann.job(globalId("SearchJob", 1)))?.id ?? "");
-  t.equal(readdirSync(join(daemon.data, "jobs", "exports")).length, 6);
-
-  await t.rejects(daemon.add("never", join(daemon.data, "nothing")), "it cannot be fetched");
-  const run = async (...args: string[]): Promise<string> => {
-    const { exitCode, err } = await runCommand(...args, "--endpoint", daemon.url, "--token", token);
-    return `${exitCode} ${err}`;
-  };
-  t.match(await run("search", "needle"), /^0 .*1 missing/, "no search would be complete");
-  t.match(await run("search", "needle -repo:other"), /^0 .*1 missing/);
-  t.match(await run("search", "absent"), /^1 .*1 missing/);
-  t.match(await run("search", "--strict", "needle"), /^5 /);
-  for (const query of ["repo:^never$ needle", "repo:never needle", "needle repo:^(code|never)$"])
-    t.match(await run("search", query), /^(3|0) .*1 missing/, query);
-  t.match(await run("search", "repo:^never$ needle"), /^3 /, "it is what the query asks for");
-  t.match(await run("search", "repo:ever needle"), /^3 /);
-  const job = await run("job", "create", "--wait", "needle");
-  t.match(job, /^0 .*completed, 1 of 2 repositories, 1 failed \(1 repository was never fetched\)/s);
-  t.match(await run("job", "create", "--wait", "needle repo:never"), /^3 .*failed, 0 of 1 repositories, 1 failed/s);
-});
-
-/** The path and the text of each row that a match object becomes. */
-function textsOf({ path = "", chunkMatches, content = "", description = "" }: StreamMatch): string[][] {
-  if (chunkMatches !== undefined) return chunkMatches.map((chunk) => [path, chunk.content]);
-  return [[path, content.replace(/^```.*\n|\n```$/g, "") || description]];
-}
-
-/** The whole file is the same compressed, and in ranges that continue each other. */
-async function readInParts(t: Test, client: JobClient, url: string): Promise<void> {
-  const whole = await client.get(url, { "Accept-Encoding": "identity" });
-  const bytes = Buffer.from(await whole.arrayBuffer());
-  const etag = whole.headers.get("etag") ?? "";
-  await readRanges(t, client, url, etag, bytes);
-  if (url.endsWith("parquet")) return;
-  const compressed = await client.get(url, { "Accept-Encoding": "gzip" });
-  t.equal(compressed.headers.get("content-encoding"), "gzip");
-  t.equal(compressed.headers.get("accept-ranges"), null);
-  t.not(compressed.headers.get("etag"), etag);
-  t.same(Buffer.from(await compressed.arrayBuffer()), bytes);
-  const gone = await client.get(url, { Range: "bytes=1-", "If-Range": compressed.headers.get("etag") ?? "" });
-  t.equal(gone.status, 200, "a compressed file is not continued with a range of the other");
-  await gone.arrayBuffer();
-}
-
-async function readRanges(t: Test, client: JobClient, url: string, etag: string, bytes: Buffer): Promise<void> {
-  const half = bytes.length >> 1;
-  const parts = [`bytes=0-${half - 1}`, `bytes=${half}-`].map(async (Range) => {
-    const part = await client.get(url, { Range, "If-Range": etag, "Accept-Encoding": "gzip" });
-    t.equal(part.status, 206);
-    t.equal(part.headers.get("content-encoding"), null, "a range is of the uncompressed file");
-    return Buffer.from(await part.arrayBuffer());
-  });
-  t.same(Buffer.concat(await Promise.all(parts)), bytes);
-}
-
-function mapValues<V>(record: Readonly<Record<string, V>>, change: (value: V) => string): Record<string, string> {
-  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
-}
 
 t.test("all jobs share a limit in bytes; results are not part of a backup", async (t) => {
-  // The results of one job have a little more than 0.3 MB.
-  const { daemon, ann, data } = await site(t, ["--set", "jobs.totalBytes=475000"]);
+  const { daemon, ann, data } = await limitedSite();
   const [first, second] = [await ann.create("needle"), await ann.create("needle count:all")];
   t.match(await ann.ended(second), { state: "COMPLETED", message: null });
   t.equal(await ann.job(first), undefined, "the oldest one was removed");
@@ -335,22 +121,41 @@ t.test("all jobs share a limit in bytes; results are not part of a backup", asyn
   });
   t.equal(await ann.job(second), undefined);
   const kept = await ann.create("needle r:repo1$");
-  await ann.ended(kept);
+  const file = (await ann.ended(kept)).URL ?? "";
 
   const backup = join(dataDirectory(t), "backup");
   const target = join(dataDirectory(t), "data");
   t.match(await runCommand("backup", backup, "--data", data), { exitCode: 0 });
   await daemon().kill();
   t.match(await runCommand("restore", backup, "--data", target), { exitCode: 0 });
-  const restored = await testDaemon(t, textsOnly, target);
+  const limits = ["--set", "jobs.bytes=100000", "--set", "jobs.exportBytes=2000"];
+  const restored = await testDaemon(t, [...textsOnly, ...limits], target);
   const again = new JobClient(() => restored, ann.token);
   t.match(await again.ended(kept), { state: "FAILED", message: /backups do not contain them: retry it/ });
-  t.equal(await (await again.get("/.api/search/export/4.jsonl")).text(), "");
+  t.equal(await (await again.get(file)).text(), "");
   await again.graphql("mutation ($id: ID!) { retrySearchJob(id: $id) { state } }", { id: kept });
   const job = await again.ended(kept);
   t.match(job, { state: "COMPLETED", message: null, repoStats: { total: 1, completed: 1 } });
   t.equal(matchesIn(await (await again.get(job.URL ?? "")).text()).length, fileCount * 40);
+  await t.test("a job with too many results fails, and is continued by a retry of what failed", (t) => fail(t, again));
 });
+
+/** With limits on the results of one job and on the bytes of exports. */
+async function fail(t: Test, ann: JobClient): Promise<void> {
+  const id = await ann.create("needle");
+  const job = await ann.ended(id);
+  t.equal(job.state, "FAILED");
+  t.ok((await (await ann.get(job.URL ?? "")).text()).length < 100_000, "what is committed is exported");
+  const small = await ann.ended(await ann.create("needle r:repo1$ f:f1.txt"));
+  t.equal(small.state, "COMPLETED");
+  const table = (url: string | null) => (url ?? "").replace(/jsonl$/, "csv");
+  const large = await ann.get(table(small.URL));
+  t.match(`${large.status} ${await large.text()}`, /^507 there is no room for .*\(jobs\.exportBytes\)\n$/);
+  const answer = await ann.graphql("mutation ($id: ID!) { retrySearchJob(id: $id) { state } }", { id });
+  t.match(answer.data, { retrySearchJob: { state: "QUEUED" } });
+  await ann.graphql("mutation ($id: ID!) { cancelSearchJob(id: $id) { alwaysNil } }", { id });
+  t.match((await ann.ended(id)).state, /CANCELED|FAILED/);
+}
 
 interface Called {
   readonly status: number;
@@ -358,7 +163,7 @@ interface Called {
 }
 
 t.test("searchjobs.v1.Service creates, shows, cancels and deletes the same jobs", async (t) => {
-  const { daemon, ann, bob } = await plainSite();
+  const { daemon, ann, bob } = plainSite;
   const send = async (method: string, body: string, headers: Readonly<Record<string, string>>): Promise<Called> => {
     const url = `${daemon().url}/api/searchjobs.v1.Service/${method}`;
     const response = await fetch(url, { method: "POST", headers, body });
@@ -468,7 +273,7 @@ t.test("searchjobs.v1.Service creates, shows, cancels and deletes the same jobs"
 });
 
 t.test("the command line creates, reads and removes jobs", async (t) => {
-  const { daemon } = await plainSite();
+  const { daemon } = plainSite;
   await daemon().addUser("cleo");
   const token = await daemon().addToken("cleo");
   const job = (...args: string[]) => runCommand("job", ...args, "--endpoint", daemon().url, "--token", token);
@@ -491,7 +296,8 @@ t.test("the command line creates, reads and removes jobs", async (t) => {
   execFileSync("bin/trawl", ["job", ...given], { stdio: ["ignore", openSync(parquet, "w"), "pipe"] });
   const records = await parquetReadObjects({ file: new Uint8Array(readFileSync(parquet)).buffer });
   t.equal(records.length, parseCsv(table.out).length);
-  t.match(await job("results", first, "--format", "xml"), { exitCode: 2, err: /Allowed are jsonl, csv, parquet/ });
+  if (isFull)
+    t.match(await job("results", first, "--format", "xml"), { exitCode: 2, err: /Allowed are jsonl, csv, parquet/ });
   t.match((await job("logs", first)).out, /^Repository,Revision,.*\nrepo\d,/);
   const restarted = await job("restart", first);
   t.match(restarted, { exitCode: 0, out: /^\d+\n$/ });
@@ -500,7 +306,229 @@ t.test("the command line creates, reads and removes jobs", async (t) => {
   for (const command of ["wait", "retry", "cancel"]) t.match(await job(command, second), { exitCode: 0 }, command);
   t.match(await job("delete", first), { exitCode: 0, err: `job ${first} is deleted\n` });
   t.match(await job("get", first), { exitCode: 2, err: /there is no such search job/ });
+  if (!isFull) return;
   t.match(await job("results", first), { exitCode: 2, err: /404: there is no such search job/ });
   t.match(await job("get", "x"), { exitCode: 2, err: /"x" is not the number of a search job/ });
   t.match(await job("create", "r:["), { exitCode: 2 });
+});
+
+t.test("results can be read as a table, compressed and in parts", async (t) => {
+  const { daemon: running, ann } = plainSite;
+  const daemon = running();
+  const { token } = ann;
+  const source = fixture(t);
+  const lines = ['"needle", 1', "=needle()", "+needle", "\tneedle", "needle 😀,\r", "", '"needle'];
+  const files = {
+    "=a.txt": "needle\n",
+    'b "c", d.txt': lines.join("\n\n\n"),
+    "invalid.txt": Buffer.from("needle \xff\xfe\n", "latin1"),
+    "dense.txt": `${"q;".repeat(90_001)}\n`,
+    "dots.txt": `${"z;".repeat(90_000)}\n`,
+    "long.txt": `start\n${"x".repeat(1_600_000)} far ${"x".repeat(1_600_000)} far\nfar\n`,
+  };
+  source.commit({ branch: "main", files, message: "=add needle" });
+  await daemon.add("code", source.path);
+  const exportCount = (): number => readdirSync(join(daemon.data, "jobs", "exports")).length;
+  const exportsBefore = exportCount();
+  const ids: string[] = [];
+  for (const [query, kind] of [
+    ["needle", "content"],
+    ["needle type:commit", "commit"],
+    ["needle type:diff", "diff"],
+    ["code type:repo", "repository"],
+  ]) {
+    const id = await ann.create(`repo:^code$ ${query}`);
+    ids.push(id);
+    const job = await ann.ended(id);
+    const results = (await (await ann.get(job.URL ?? "")).text()).trim().split("\n");
+    const tableUrl = (job.URL ?? "").replace(/jsonl$/, "csv");
+    const table = await ann.get(tableUrl, { "Accept-Encoding": "identity" });
+    t.equal(table.headers.get("content-type"), "text/csv; charset=utf-8");
+    t.equal(table.headers.get("content-encoding"), null);
+    const text = await table.text();
+    const expected = results.flatMap((line) => textsOf(JSON.parse(line) as StreamMatch));
+    const rows = parseCsv(text);
+    t.same(
+      rows.map((row) => [row["path"], row["text"]].map((value) => value?.replace(/^'/, ""))),
+      expected,
+    );
+    t.ok(rows.every((row) => row["kind"] === kind && row["repository"] === "code" && row["cut"] === "false"));
+    const parquetUrl = (job.URL ?? "").replace(/jsonl$/, "parquet");
+    const parquet = await ann.get(parquetUrl, { "Accept-Encoding": "gzip" });
+    t.equal(parquet.headers.get("content-type"), "application/vnd.apache.parquet");
+    t.equal(parquet.headers.get("content-encoding"), null, "it is compressed in itself");
+    const records = await parquetReadObjects({ file: await parquet.arrayBuffer() });
+    t.same(
+      records.map((record) => mapValues(record, (value) => String(value ?? ""))),
+      rows.map((row) => mapValues(row, (value) => value.replace(/^'/, ""))),
+      "CSV has the same values, and apostrophes before formulas",
+    );
+    if (!isFull && kind !== "content") continue;
+    for (const url of [tableUrl, parquetUrl, job.URL ?? ""]) await readInParts(t, ann, url);
+  }
+  t.equal(exportCount(), exportsBefore + 8);
+  const exported = async (query: string): Promise<{ offsets: number[]; cuts: string[]; log: string }> => {
+    const id = await ann.create(`repo:^code$ ${query}`);
+    const job = await ann.ended(id);
+    const read = async (url: string): Promise<string> => (await ann.get(url)).text();
+    const found = (await read(job.URL ?? "")).split("\n").flatMap((line) => (line === "" ? [] : [line]));
+    const chunks = found.flatMap((line) => (JSON.parse(line) as StreamMatch).chunkMatches ?? []);
+    const rows = parseCsv(await read((job.URL ?? "").replace(/jsonl$/, "csv")));
+    const log = await read((job.URL ?? "").replace(/jsonl$/, "log"));
+    await ann.delete(id);
+    return {
+      offsets: chunks.flatMap(({ ranges }) => ranges.map(({ start }) => start.offset)),
+      cuts: rows.map((row) => String(row["cut"])),
+      log,
+    };
+  };
+  const long = await exported("far");
+  t.same(long.offsets, [1_600_007, 3_200_012, 3_200_016], "those of grep -abo");
+  t.same(long.cuts, ["true", "true", "false"]);
+  t.equal((await exported("z;")).offsets.length, 90_000);
+  const dense = await exported("q;");
+  t.same(dense.offsets, []);
+  t.match(dense.log, /,completed,left out: dense\.txt \(full-line\)\n/);
+  await ann.delete(ids[0] ?? "");
+  t.equal(exportCount(), exportsBefore + 6);
+
+  await t.rejects(daemon.add("never", join(daemon.data, "nothing")), "it cannot be fetched");
+  const run = async (...args: string[]): Promise<string> => {
+    const { exitCode, err } = await runCommand(...args, "--endpoint", daemon.url, "--token", token);
+    return `${exitCode} ${err}`;
+  };
+  t.match(await run("search", "needle"), /^0 .*1 missing/, "no search would be complete");
+  if (isFull) t.match(await run("search", "needle -repo:other"), /^0 .*1 missing/);
+  t.match(await run("search", "absent"), /^1 .*1 missing/);
+  t.match(await run("search", "--strict", "needle"), /^5 /);
+  const among = "needle repo:^(code|never)$";
+  for (const query of chosen(["repo:never needle", among], among))
+    t.match(await run("search", query), /^(3|0) .*1 missing/, query);
+  for (const query of chosen(["repo:^never$ needle", "repo:ever needle"], "repo:^never$ needle"))
+    t.match(await run("search", query), /^3 .*1 missing/, "it is what the query asks for");
+  const job = await run("job", "create", "--wait", among);
+  t.match(job, /^0 .*completed, 1 of 2 repositories, 1 failed \(1 repository was never fetched\)/s);
+  t.match(await run("job", "create", "--wait", "needle repo:never"), /^3 .*failed, 0 of 1 repositories, 1 failed/s);
+  for (const name of ["never", "code"]) await daemon.remove(name);
+});
+
+/** The path and the text of each row that a match object becomes. */
+function textsOf({ path = "", chunkMatches, content = "", description = "" }: StreamMatch): string[][] {
+  if (chunkMatches !== undefined) return chunkMatches.map((chunk) => [path, chunk.content]);
+  return [[path, content.replace(/^```.*\n|\n```$/g, "") || description]];
+}
+
+/** The whole file is the same compressed, and in ranges that continue each other. */
+async function readInParts(t: Test, client: JobClient, url: string): Promise<void> {
+  const whole = await client.get(url, { "Accept-Encoding": "identity" });
+  const bytes = Buffer.from(await whole.arrayBuffer());
+  const etag = whole.headers.get("etag") ?? "";
+  await readRanges(t, client, url, etag, bytes);
+  if (url.endsWith("parquet")) return;
+  const compressed = await client.get(url, { "Accept-Encoding": "gzip" });
+  t.equal(compressed.headers.get("content-encoding"), "gzip");
+  t.equal(compressed.headers.get("accept-ranges"), null);
+  t.not(compressed.headers.get("etag"), etag);
+  t.same(Buffer.from(await compressed.arrayBuffer()), bytes);
+  const gone = await client.get(url, { Range: "bytes=1-", "If-Range": compressed.headers.get("etag") ?? "" });
+  t.equal(gone.status, 200, "a compressed file is not continued with a range of the other");
+  await gone.arrayBuffer();
+}
+
+async function readRanges(t: Test, client: JobClient, url: string, etag: string, bytes: Buffer): Promise<void> {
+  const half = bytes.length >> 1;
+  const parts = [`bytes=0-${half - 1}`, `bytes=${half}-`].map(async (Range) => {
+    const part = await client.get(url, { Range, "If-Range": etag, "Accept-Encoding": "gzip" });
+    t.equal(part.status, 206);
+    t.equal(part.headers.get("content-encoding"), null, "a range is of the uncompressed file");
+    return Buffer.from(await part.arrayBuffer());
+  });
+  t.same(Buffer.concat(await Promise.all(parts)), bytes);
+}
+
+function mapValues<V>(record: Readonly<Record<string, V>>, change: (value: V) => string): Record<string, string> {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
+}
+
+t.test("a job has all results exactly once, also if the daemon is killed while it runs", async (t) => {
+  const { daemon, restart, ann, bob, data } = plainSite;
+  const expected = repositoryCount * fileCount * 40;
+  const first = await ann.create("needle count:1");
+  const job = await ann.ended(first);
+  t.match(job, { state: "COMPLETED", creator: { username: "ann" } });
+  t.match(job.repoStats, { total: repositoryCount, completed: repositoryCount, failed: 0, inProgress: 0 });
+  const response = await ann.get(job.URL ?? "");
+  t.equal(response.headers.get("content-type"), "application/jsonl; charset=utf-8");
+  const text = await response.text();
+  const matches = matchesIn(text);
+  t.equal(matches.length, expected, "whatever the count in the query");
+  t.equal(new Set(matches).size, expected);
+  const log = await (await ann.get(job.logURL ?? "")).text();
+  t.equal(log.split("\n").filter((line) => line.includes(",completed,")).length, repositoryCount);
+
+  const part = await ann.get(job.URL ?? "", { Range: "bytes=10-29" });
+  t.equal(part.status, 206);
+  t.equal(await part.text(), text.slice(10, 30));
+  t.equal((await ann.get(job.URL ?? "", { Range: `bytes=${text.length}-` })).status, 416);
+
+  t.equal((await bob.get(job.URL ?? "")).status, 404, "jobs of others do not exist");
+  t.equal(await bob.job(first), undefined);
+  t.match((await bob.graphql("mutation ($id: ID!) { deleteSearchJob(id: $id) { alwaysNil } }", { id: first })).errors, [
+    { message: /no such search job/ },
+  ]);
+  t.match((await bob.graphql("{ searchJobs(first: 10) { totalCount } }")).data, { searchJobs: { totalCount: 0 } });
+
+  const killed = await ann.create("needle");
+  await daemon().kill();
+  // As if it had been killed after it had written results that it had not committed.
+  const number = String(Number(numberIn(job.URL)) + 1);
+  mkdirSync(join(data, "jobs", number), { recursive: true });
+  appendFileSync(join(data, "jobs", number, "results.jsonl"), '{"type":"content"');
+  await restart();
+  const again = await ann.ended(killed);
+  t.equal(again.state, "COMPLETED");
+  t.equal(numberIn(again.URL), number);
+  t.same(matchesIn(await (await ann.get(again.URL ?? "")).text()), matches);
+  t.same(matchesIn(await (await ann.get(job.URL ?? "")).text()), matches, "that of before is still there");
+
+  rmSync(join(data, "jobs", number, "results.jsonl"));
+  const lost = await ann.get(again.URL ?? "");
+  t.match(`${lost.status} ${await lost.text()}`, /^404 the results of search job \d+ are not on the disk: retry it/);
+
+  await ann.graphql("mutation ($id: ID!) { deleteSearchJob(id: $id) { alwaysNil } }", { id: first });
+  t.equal((await ann.get(job.URL ?? "")).status, 404, "a deleted job has no export");
+  t.equal((await ann.get(`/.api/search/export/${numberIn(job.URL)}.csv`)).status, 404);
+  t.equal((await ann.get("/.api/search/export/x.jsonl")).status, 400);
+  const unknown = await ann.get(`/.api/search/export/${number}.xlsx`);
+  t.match(
+    `${unknown.status} ${await unknown.text()}`,
+    /^400 the path ends with .* 1\.jsonl, 1\.csv, 1\.parquet or 1\.log\n$/,
+  );
+  t.equal((await ann.get("/.api/search/export/999.jsonl")).status, 404);
+  const invalid = await ann.graphql(`{ validateSearchJob(query: "r:[") { alwaysNil } }`);
+  t.ok(invalid.errors, "an invalid query is refused");
+  t.match((await ann.graphql('mutation { createSearchJob(query: " ") { id } }')).errors, [
+    { message: /needs a query/ },
+  ]);
+
+  // What was stored is read with the permissions of now, not of then.
+  const kept = await ann.ended(await ann.create("needle"));
+  const searched = new URLSearchParams({ q: "needle count:all", receipt: "1", token: ann.token });
+  const events = await (await fetch(`${daemon().url}/.api/search/stream?${searched}`)).text();
+  const receipt = `${/"url":"([^"]*\/receipt\/[^"]*)"/.exec(events)?.[1]}?list=repositories`;
+  const exports = [kept.URL!, kept.logURL!, ...[".csv", ".parquet"].map((end) => kept.URL!.replace(".jsonl", end))];
+  const statuses = async (client: JobClient): Promise<number[]> =>
+    await Promise.all([...exports, receipt].map(async (path) => (await client.get(path)).status));
+  t.same(await statuses(ann), [200, 200, 200, 200, 200]);
+  await daemon().control("POST", "/.api/repos/repo3/attributes", { private: true, readers: ["bob"] });
+  t.same(await statuses(ann), [410, 410, 410, 410, 404], "a repository of it is closed to its creator");
+  t.match(await (await ann.get(kept.URL!)).text(), /no longer visible to you: start the job again/);
+  const boss = new JobClient(daemon, await daemon().addToken("admin"));
+  t.same((await statuses(boss)).slice(0, 2), [200, 200], "site admins see all repositories");
+  const rest = await ann.ended(await ann.create("needle"));
+  t.equal(matchesIn(await (await ann.get(rest.URL!)).text()).length, expected - expected / repositoryCount);
+  await daemon().control("POST", "/.api/repos/repo3/attributes", { private: false });
+  t.same(await statuses(ann), [200, 200, 200, 200, 200], "and open again");
+  await daemon().remove("repo3");
+  t.equal((await ann.get(kept.URL!)).status, 200, "a removal withdraws no permission");
 });
