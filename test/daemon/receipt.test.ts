@@ -9,9 +9,10 @@ import {
   printDigest,
   repositoryKey,
 } from "../../src/native/kernel/result-digest.js";
-import { type DaemonProcess, runCommand, testDaemon } from "../support/daemon.js";
+import { type DaemonProcess, runCommand, testDaemon, textsOnly } from "../support/daemon.js";
 import { SseDecoder, type StreamEvent } from "../../src/cli/connection/sse-decoder.js";
 import { isFull } from "../support/full-run.js";
+import type { GitFixture } from "../support/git-fixture.js";
 import { fixture } from "../support/git-mirror.js";
 
 const texts = Object.fromEntries(
@@ -68,15 +69,11 @@ function digestOf(matches: readonly StreamMatch[]): string {
 
 t.setTimeout(900_000);
 
-async function daemonWithFiles(t: Test, workers: number): Promise<DaemonProcess> {
-  const source = fixture(t);
-  source.commit({ branch: "main", files: { ...texts, ...others } });
-  source.commit({ branch: "main", files: { "added.c": "int added; // return\n" }, message: "return added" });
-  source.commit({ branch: "next", files: { "next.c": "// return\n" } });
-  const daemon = await testDaemon(t, ["--set", `workers=${workers}`, "--set", "index.maxFileBytes=10000"]);
-  await daemon.add("code", source.path, ["next"]);
-  const second = fixture(t);
-  second.commit({ branch: "main", files: { "a.txt": "return to sender\n" } });
+async function daemonWithFiles(t: Test, sources: readonly GitFixture[], workers: number): Promise<DaemonProcess> {
+  const options = [`workers=${workers}`, "index.maxFileBytes=10000"].flatMap((option) => ["--set", option]);
+  const daemon = await testDaemon(t, [...(isFull ? [] : textsOnly), ...options]);
+  const [code, second] = sources;
+  await daemon.add("code", code.path, ["next"]);
   await daemon.add("second", second.path);
   return daemon;
 }
@@ -86,7 +83,14 @@ let daemon: DaemonProcess;
 let single: DaemonProcess;
 
 t.before(async () => {
-  [daemon, single] = await Promise.all([daemonWithFiles(t, isFull ? 4 : 2), daemonWithFiles(t, 1)]);
+  const [code, second] = [fixture(t), fixture(t)];
+  code.commit({ branch: "main", files: { ...texts, ...others } });
+  code.commit({ branch: "main", files: { "added.c": "int added; // return\n" }, message: "return added" });
+  code.commit({ branch: "next", files: { "next.c": "// return\n" } });
+  second.commit({ branch: "main", files: { "a.txt": "return to sender\n" } });
+  [daemon, single] = await Promise.all(
+    [isFull ? 4 : 2, 1].map((workers) => daemonWithFiles(t, [code, second], workers)),
+  );
 });
 
 /** Posts patterns; the answer as `search` has it, and the status. */
@@ -187,14 +191,15 @@ t.test("the digest does not depend on threads, order, or the form of match objec
     "type:repo code",
     "int or return -file:added",
   ]) {
+    // In a long run the forms are compared in one daemon too.
     const [a, b, again] = [
       await search(single, { q }),
-      await search(daemon, { q }),
-      await search(daemon, { q, cm: "false" }),
+      await search(daemon, { q, cm: String(isFull) }),
+      isFull ? await search(daemon, { q, cm: "false" }) : undefined,
     ];
     t.ok((a.receipt?.digestedMatches ?? 0) > 0, q);
     t.equal(a.receipt?.digest, b.receipt?.digest, q);
-    t.equal(again.receipt?.digest, b.receipt?.digest, q);
+    if (again !== undefined) t.equal(again.receipt?.digest, b.receipt?.digest, q);
     t.equal(a.receipt?.documentsSearched, b.receipt?.documentsSearched, q);
     if (!q.startsWith("type:diff")) t.equal(a.receipt?.digestedMatches, a.receipt?.matchCount, q);
   }
@@ -259,6 +264,5 @@ t.test("GraphQL and the command have receipts", async (t) => {
   const strict = await command("--strict", "return");
   t.equal(strict.exitCode, 5);
   t.match(strict.err, /too-large/);
-  t.match((await command("--receipt", "return", "r:second")).err, /"complete":true/);
-  t.equal((await command("--strict", "return", "r:second")).exitCode, 0);
+  t.match(await command("--strict", "--receipt", "return", "r:second"), { exitCode: 0, err: /"complete":true/ });
 });
