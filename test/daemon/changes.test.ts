@@ -6,6 +6,7 @@ import { SseDecoder, type StreamEvent } from "../../src/cli/connection/sse-decod
 import type { ChangeSummary, MatchChange } from "../../src/model/match-change.js";
 import type { Progress, Receipt, StreamError } from "../../src/model/stream-events.js";
 import { dataDirectory, type DaemonProcess, runCommand, testDaemon, textsOnly } from "../support/daemon.js";
+import { scaled } from "../support/full-run.js";
 import type { FixtureFile, GitFixture } from "../support/git-fixture.js";
 import { fixture } from "../support/git-mirror.js";
 import { randomFrom } from "../support/random.js";
@@ -149,7 +150,7 @@ const queries: readonly (readonly [query: string, isWanted: (line: string, path:
 let daemon: DaemonProcess;
 let source: GitFixture;
 let data: string;
-const options = [...textsOnly, "--set", "workers=2", "--set", "sync.intervalSeconds=3600"];
+const options = [...textsOnly, "--set", `workers=${scaled(1, 2)}`, "--set", "sync.intervalSeconds=3600"];
 
 t.before(async () => {
   data = dataDirectory(t);
@@ -168,7 +169,7 @@ t.test("the changes since a receipt are the difference of two naive searches", a
   commitFiles(source, "main", new Map(), states[0]);
   await daemon.add("code", source.path);
   const receipts = [await receiptOf(daemon, "alpha")];
-  for (let i = 1; i <= 8; i++) {
+  for (let i = 1; i <= scaled(4, 8); i++) {
     states.push(nextFiles(states[i - 1], pick));
     commitFiles(source, "main", states[i - 1], states[i]);
     await daemon.sync("code");
@@ -340,14 +341,15 @@ t.test("a stream that waits for changes", async (t) => {
   t.match(second.answer.changes, [{ change: "went", path: "a.c" }], "the receipt is valid after a restart");
   second.stop();
 
-  const many = Array.from({ length: 16 }, () => new Watching(daemon, "r:^watched$ signal", { since: "x" }));
+  const query = "r:^watched$ signal";
+  const many = Array.from({ length: 16 }, () => new Watching(daemon, query, { since: "x" }));
   t.same(new Set(await Promise.all(many.map(({ status }) => status))), new Set([200]));
-  const open = Array.from({ length: 16 }, () => new Watching(daemon, "signal", { since: JSON.stringify(receipt) }));
+  const open = Array.from({ length: 16 }, () => new Watching(daemon, query, { since: JSON.stringify(receipt) }));
   await until("all streams wait", () => open.every(({ answer }) => answer.summary !== undefined));
-  t.equal(await new Watching(daemon, "signal", { since: JSON.stringify(receipt) }).status, 429);
+  t.equal(await new Watching(daemon, query, { since: JSON.stringify(receipt) }).status, 429);
   open[0].stop();
   await until("a place is free", async () => {
-    const next = new Watching(daemon, "signal", { since: JSON.stringify(receipt) });
+    const next = new Watching(daemon, query, { since: JSON.stringify(receipt) });
     const status = await next.status;
     t.teardown(() => next.stop());
     return status === 200;
