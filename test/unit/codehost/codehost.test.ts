@@ -30,7 +30,7 @@ import { GitFixture } from "../../support/git-fixture.js";
 import { GraphqlSite } from "../../support/graphql-site.js";
 import { type Answer as RemoteAnswer, serveHttp } from "../../support/http-remote.js";
 import { configure, restartSharedDaemon, sharedDaemon } from "../../support/shared-daemon.js";
-import { until } from "../../support/waiting.js";
+import { until, waitMsMax } from "../../support/waiting.js";
 
 type Api = ConnectionConfig & { readonly kind: "github" | "gitlab" | "gitea" };
 
@@ -792,6 +792,9 @@ t.test("a connection that hangs delays no other, and one that was changed is not
   await connections.close();
 });
 
+/** A look at a daemon takes it as long as some of what is awaited. */
+const awaitDaemon = (what: string, holds: () => Promise<boolean>): Promise<void> => until(what, holds, waitMsMax, 200);
+
 /** Of the daemon that the tests share. */
 const options = [
   ...textsOnly,
@@ -815,272 +818,6 @@ async function warningsIn(daemon: DaemonProcess): Promise<string> {
   const statuses = (await daemon.control("GET", "/.api/connections")) as readonly ConnectionStatus[];
   return statuses.flatMap(({ name, warnings }) => warnings.map((warning) => `${name}: ${warning}\n`)).join("");
 }
-
-t.test("a daemon with two connections", async (t) => {
-  const folder = t.testdir({ token: "ada:s3cret\n" });
-  const fixture = GitFixture.create();
-  t.teardown(() => fixture.remove());
-  fixture.commit({ branch: "main", files: [["a.txt", "alpha\n"]] });
-  const urls = new Map<string, string>();
-  const items: RemoteAnswer = (_, response) => {
-    const isPublic = { private: false, internal: false, owner: { visibility: "public" } };
-    const listed = [...urls].map(([name, clone_url]) => ({ full_name: name, clone_url, ...isPublic }));
-    response.setHeader("X-Total-Count", String(listed.length));
-    response.end(JSON.stringify(listed));
-  };
-  const redirect: RemoteAnswer = ({ url = "", headers }, response) => {
-    const host = url.startsWith("/away/") ? `http://localhost:${headers.host?.split(":")[1]}` : "";
-    response
-      .writeHead(301, {
-        Location: host + url.replace(/^\/(moved|twice|away)\//, url.startsWith("/twice/") ? "/moved/" : "/"),
-      })
-      .end();
-  };
-  const port = await serveHttp(t, fixture, undefined, ({ url = "" }) => {
-    if (url.startsWith("/api/v1/orgs/acme/repos")) return items;
-    return /^\/(moved|twice|away)\//.test(url) ? redirect : undefined;
-  });
-  const base = `http://127.0.0.1:${port}`;
-  urls.set("open", `${base}/`);
-  const forge = { name: "forge", kind: "gitea", url: base, owners: ["acme"], prefix: "", hosts: [] };
-  const list = join(folder, "list");
-  writeFileSync(list, `one ${fixture.path}\ntwo ${fixture.path}\nthree ${fixture.path}\n`);
-  const connections = [
-    { ...forge, credential: `file:${folder}/token` },
-    { name: "all", kind: "list", url: list, prefix: "l/", exclude: ["^two$"] },
-  ];
-  const daemon = await sharedDaemon(t, { connections }, options);
-  await t.test("what a host lists is fetched only from that host", (t) =>
-    checkRemotes(t, { daemon, port, urls, fixture }),
-  );
-  await t.test("a list", (t) => checkList(t, daemon, list, fixture));
-});
-
-interface Forge {
-  readonly daemon: DaemonProcess;
-  readonly port: number;
-  /** What the host lists, by name. */
-  readonly urls: Map<string, string>;
-  readonly fixture: GitFixture;
-}
-
-async function checkRemotes(t: Test, { daemon, port, urls, fixture }: Forge): Promise<void> {
-  const { data } = daemon;
-  const base = `http://127.0.0.1:${port}`;
-  const found = async () => (await daemon.search("-repo:^l/ alpha")).found.join();
-  await until("it is searchable", async () => (await found()) === "open:a.txt:1");
-  const [mirror = ""] = readdirSync(join(data, "mirrors"));
-  for (const [name, url] of Object.entries({
-    path: fixture.path,
-    mirror: join(data, "mirrors", mirror),
-    file: `file://${fixture.path}`,
-    name: `http://localhost:${port}/`,
-    number: `http://[::1]:${port}/`,
-    ssh: "git@elsewhere.example:acme/x",
-    option: "--upload-pack=x",
-  }))
-    urls.set(name, url);
-  const error = await listNow(daemon, "forge");
-  for (const reason of [/path: .*it is a path on this machine/, /name: .*put "localhost" in hosts of the connection/])
-    t.match(error, reason);
-  t.same(
-    (await daemon.list()).map(({ name }) => name).filter((name) => !name.startsWith("l/")),
-    ["open"],
-  );
-  urls.clear();
-  urls.set("open", `${base}/`);
-  for (const name of ["moved", "twice", "away"]) urls.set(name, `${base}/${name}/`);
-  t.equal(await listNow(daemon, "forge"), "");
-  await until("its redirect is refused", async () =>
-    (await daemon.list()).some(
-      ({ name, error }) =>
-        name === "away" && /redirects to http:\/\/localhost.*not the repository's own host/.test(error),
-    ),
-  );
-  await until(
-    "redirects within the host are followed",
-    async () => (await found()) === "moved:a.txt:1,open:a.txt:1,twice:a.txt:1",
-  );
-  const message = /may not be fetched: it is in the data directory/;
-  await t.rejects(daemon.add("again", join(data, "mirrors", mirror)), { message }, "nor may the operator add a mirror");
-}
-
-async function checkList(t: Test, daemon: DaemonProcess, list: string, fixture: GitFixture): Promise<void> {
-  const { data } = daemon;
-  const found = async () => (await daemon.search("repo:^l/ alpha")).found.join();
-  await until("both are searchable", async () => (await found()) === "l/one:a.txt:1,l/three:a.txt:1");
-  writeFileSync(list, `two ${fixture.path}\n`);
-  const refused = await runCommand("connection", "sync", "all", "--data", data);
-  t.match(refused, { exitCode: 2, err: /would remove 2 of 2/ });
-  t.equal(await found(), "l/one:a.txt:1,l/three:a.txt:1");
-  t.match((await runCommand("connection", "list", "--data", data)).out, /all {2}list .*2 repositories.*would remove/);
-  t.equal((await runCommand("connection", "sync", "all", "--yes", "--data", data)).exitCode, 0);
-  t.equal(await found(), "");
-}
-
-t.test("connections that are refused", async (t) => {
-  const configFile = join(t.testdir(), "trawl.jsonc");
-  for (const [wrong, message] of [
-    [{ name: "x", kind: "github", url: "https://h" }, /needs owners/],
-    [{ name: "x", kind: "folder", url: "https://h" }, /absolute path/],
-    [{ name: "x", kind: "list", url: "/l", include: ["("] }, /not a regular expression/],
-    [{ name: "x", kind: "gitlub", url: "https://h" }, /kind/],
-  ] as const) {
-    writeFileSync(configFile, JSON.stringify({ connections: [wrong] }));
-    t.throws(() => resolveOptions({ configFile, overrides: [], repositories: [] }), { code: "bad-config", message });
-  }
-});
-
-t.test("one repository has each name, the same after restarts, and the others are told", async (t) => {
-  const root = t.testdir({ token: "ada:s3cret\n", git: {}, folder: {} });
-  // Each has a file of its own, which tells whose text is found under a name.
-  const repository = (place: string, file: string): string => {
-    const fixture = GitFixture.create();
-    t.teardown(() => fixture.remove());
-    fixture.commit({ branch: "main", files: { [file]: "alpha\n" } });
-    const path = join(root, place);
-    cpSync(fixture.path, path, { recursive: true });
-    return path;
-  };
-  for (const [place, file] of [
-    ["git/a.git", "acme-a"],
-    ["git/hand.git", "acme-hand"],
-    ["git/Case.git", "upper"],
-    ["git/case.git", "lower"],
-    ["folder/x", "plain"],
-    ["folder/x.git", "dot-git"],
-  ] as const)
-    repository(place, file);
-  const [more, hand, own] = [repository("more", "more-a"), repository("hand", "by-hand"), repository("own", "of-file")];
-  let names: readonly string[] = ["a", "Case", "case"];
-  const items: RemoteAnswer = (request, response) => {
-    const isPublic = { private: false, internal: false, owner: { visibility: "public" } };
-    const base = `http://${request.headers.host}`;
-    response.setHeader("X-Total-Count", String(names.length));
-    response.end(
-      JSON.stringify(names.map((name) => ({ full_name: name, clone_url: `${base}/${name}.git`, ...isPublic }))),
-    );
-  };
-  const port = await serveHttp(t, { path: join(root, "git") } as GitFixture, undefined, ({ url = "" }) =>
-    url.startsWith("/api/v1/orgs/acme/repos") ? items : undefined,
-  );
-  const acme = {
-    name: "acme",
-    kind: "gitea",
-    url: `http://127.0.0.1:${port}`,
-    owners: ["acme"],
-    credential: `file:${root}/token`,
-    prefix: "",
-  };
-  const list = { name: "more", kind: "list", url: join(root, "list"), prefix: "" };
-  const folder = { name: "local", kind: "folder", url: join(root, "folder"), prefix: "" };
-  writeFileSync(list.url, `a ${more}\nonly ${more}\n`);
-  const site = await GraphqlSite.start(t, { connections: [acme, list, folder] }, options);
-  const { data } = site.daemon;
-  let daemon = site.daemon;
-  const found = async (repo = "") => (await daemon.search(`${repo === "" ? "" : `repo:^${repo}$ `}alpha`)).found.join();
-  const has = (what: string) => until(`it has ${what}`, async () => (await found()).split(",").includes(`${what}:1`));
-  const command = (...args: string[]) => runCommand(...args, "--data", data);
-  const sync = async (name: string, mayRemoveMost = false) =>
-    t.equal(await listNow(daemon, name, mayRemoveMost), "", `${name} is listed`);
-  for (const what of ["a:acme-a", "only:more-a", "x:plain", "Case:upper", "case:lower"]) await has(what);
-  t.equal(await found(), "Case:upper:1,a:acme-a:1,case:lower:1,only:more-a:1,x:plain:1");
-
-  await t.test("where it is told", async (t) => {
-    const listed = await command("connection", "list");
-    t.match(
-      listed.out,
-      /more {2}list .* 1 repositories .*\n {2}warning: a \(.*more\) is left out: .*connection acme, has this name/,
-    );
-    t.match(listed.out, /local .*\n {2}warning: x \(.*x\.git\) is left out: .*x, of the same list, has this name\n/);
-    const repositories = await command("repo", "list");
-    t.match(repositories.out, /^a .*\n {2}warning: connection more lists another repository of this name/m);
-    t.match(repositories.out, /^x .*\n {2}warning: connection local lists .*x\.git, which is left out/m);
-    t.match(
-      repositories.out,
-      /^Case .*\n {2}warning: its name differs from that of case in upper and lower case only/m,
-    );
-    const ready = await fetch(`${daemon.url}/readyz`, {
-      headers: { authorization: site.authorization("admin") ?? "" },
-    });
-    const { repositories: states } = (await ready.json()) as { repositories: { name: string; warnings?: string[] }[] };
-    t.match(states.find(({ name }) => name === "a")?.warnings, [/connection more lists another/]);
-    const services = await site.data<{ externalServices: { nodes: { displayName: string; repoCount: number }[] } }>(
-      "admin",
-      "{ externalServices { nodes { displayName repoCount warning lastSyncError } } }",
-    );
-    t.match(services.externalServices.nodes, [
-      {},
-      { displayName: "acme", repoCount: 3, warning: null },
-      { displayName: "more", repoCount: 1, warning: /^a .* is left out/, lastSyncError: null },
-      { displayName: "local", repoCount: 1, warning: /^x .* is left out/ },
-    ]);
-    const alerts = "{ site { monitoringStatistics { alerts { name } } } }";
-    t.match(JSON.stringify(await site.data("admin", alerts)), /connections: more: a .* is left out/);
-    const told = () => daemon.log.filter(({ msg }) => /^a .* is left out/.test(String(msg))).length;
-    t.equal(told(), 1);
-    await sync("more");
-    t.equal(told(), 1, "once");
-  });
-
-  await t.test("a repository that was added by hand keeps its name until it is removed", async (t) => {
-    await daemon.add("hand", hand);
-    names = [...names, "hand"];
-    await sync("acme");
-    t.match(await warningsIn(daemon), /^acme: hand \(.*\) is left out: .*, which was added by hand, has/m);
-    t.equal(await found("hand"), "hand:by-hand:1");
-    await daemon.remove("hand");
-    await has("hand:acme-hand");
-    t.equal(await found("hand"), "hand:acme-hand:1");
-  });
-
-  await t.test("whatever the order of the lists, and after a restart", async (t) => {
-    await configure(daemon, { connections: [folder, list, acme] });
-    t.equal(await found("a"), "a:acme-a:1");
-    daemon = await restartSharedDaemon(daemon, "stop");
-    await until("all were listed", async () =>
-      ((await daemon.control("GET", "/.api/connections")) as readonly ConnectionStatus[]).every(
-        ({ lastListed }) => lastListed !== "",
-      ),
-    );
-    t.equal(await found("a"), "a:acme-a:1");
-    t.equal(await found("x"), "x:plain:1");
-    t.match(await warningsIn(daemon), /^more: a \(.*more\) is left out/m);
-
-    const gone = async (what: string, connection: string) => {
-      const seen = new Set<string>();
-      await sync(connection, true);
-      await until(`it has ${what}`, async () => {
-        seen.add(await found(what.slice(0, 1)));
-        return seen.has(`${what}:1`);
-      });
-      t.same(
-        [...seen].filter((one) => one !== "" && one !== `${what}:1`),
-        [],
-        "nothing of another repository",
-      );
-    };
-    names = ["Case", "case", "hand"];
-    await gone("a:more-a", "acme");
-    names = ["a", ...names];
-    await sync("acme");
-    t.match(await warningsIn(daemon), /^acme: a .* is left out: .*connection more/m);
-    t.equal(await found("a"), "a:more-a:1", "the one that has the name keeps it");
-
-    rmSync(join(root, "folder/x"), { recursive: true });
-    await listNow(daemon, "local");
-    t.equal(await found("x"), "x:plain:1", "absent for the first time");
-    await gone("x:dot-git", "local");
-    t.notMatch(JSON.stringify(await daemon.list()), /connection local lists/);
-
-    await configure(daemon, { connections: [folder, list, acme], repositories: [{ name: "a", url: own }] });
-    await has("a:of-file");
-    t.equal(await found("a"), "a:of-file:1", "what the operator has written has precedence");
-    t.match(await warningsIn(daemon), /^more: a \(.*more\) is left out: .*of the configuration, has/m);
-    await configure(daemon, { connections: [folder, list, acme] });
-    await has("a:more-a");
-  });
-});
 
 t.test("a host that limits requests is not asked until then, and delays no other", async (t) => {
   const fixture = GitFixture.create();
@@ -1110,7 +847,7 @@ t.test("a host that limits requests is not asked until then, and delays no other
   await t.rejects(daemon.sync("a"), { message: new RegExp(`${host} allows no more requests for 1 s`) });
   refuse = undefined;
   fixture.commit({ branch: "main", files: { "b.txt": "beta\n" } });
-  await until("it is fetched when the wait is over", async () =>
+  await awaitDaemon("it is fetched when the wait is over", async () =>
     (await daemon.search("beta")).found.includes("a:b.txt:1"),
   );
 
@@ -1129,6 +866,287 @@ t.test("a host that limits requests is not asked until then, and delays no other
   t.notMatch(listed, /s3cret/);
   t.notMatch(JSON.stringify(daemon.log), /s3cret|YWRhOnMzY3JldA/);
 });
+
+interface Forge {
+  readonly connections: readonly object[];
+  readonly port: number;
+  /** What the host lists, by name. */
+  readonly urls: Map<string, string>;
+  readonly fixture: GitFixture;
+  /** The file with the list of the other connection. */
+  readonly list: string;
+}
+
+/** A host whose repositories have the prefix `f/`, and a list whose repositories have the prefix `l/`. */
+async function startForge(t: Test, folder: string): Promise<Forge> {
+  const fixture = GitFixture.create();
+  t.teardown(() => fixture.remove());
+  fixture.commit({ branch: "main", files: [["a.txt", "alpha\n"]] });
+  const urls = new Map<string, string>();
+  const items: RemoteAnswer = (_, response) => {
+    const isPublic = { private: false, internal: false, owner: { visibility: "public" } };
+    const listed = [...urls].map(([name, clone_url]) => ({ full_name: name, clone_url, ...isPublic }));
+    response.setHeader("X-Total-Count", String(listed.length));
+    response.end(JSON.stringify(listed));
+  };
+  const redirect: RemoteAnswer = ({ url = "", headers }, response) => {
+    const host = url.startsWith("/away/") ? `http://localhost:${headers.host?.split(":")[1]}` : "";
+    response
+      .writeHead(301, {
+        Location: host + url.replace(/^\/(moved|twice|away)\//, url.startsWith("/twice/") ? "/moved/" : "/"),
+      })
+      .end();
+  };
+  const port = await serveHttp(t, fixture, undefined, ({ url = "" }) => {
+    if (url.startsWith("/api/v1/orgs/acme/repos")) return items;
+    return /^\/(moved|twice|away)\//.test(url) ? redirect : undefined;
+  });
+  const base = `http://127.0.0.1:${port}`;
+  urls.set("open", `${base}/`);
+  const forge = { name: "forge", kind: "gitea", url: base, owners: ["acme"], prefix: "f/", hosts: [] };
+  const list = join(folder, "names");
+  writeFileSync(list, `one ${fixture.path}\ntwo ${fixture.path}\nthree ${fixture.path}\n`);
+  const connections = [
+    { ...forge, credential: `file:${folder}/token` },
+    { name: "all", kind: "list", url: list, prefix: "l/", exclude: ["^two$"] },
+  ];
+  return { connections, port, urls, fixture, list };
+}
+
+async function checkRemotes(t: Test, daemon: DaemonProcess, { port, urls, fixture }: Forge): Promise<void> {
+  const { data } = daemon;
+  const base = `http://127.0.0.1:${port}`;
+  const found = async () => (await daemon.search("repo:^f/ alpha")).found.join();
+  await awaitDaemon("it is searchable", async () => (await found()) === "f/open:a.txt:1");
+  const [mirror = ""] = readdirSync(join(data, "mirrors"));
+  for (const [name, url] of Object.entries({
+    path: fixture.path,
+    mirror: join(data, "mirrors", mirror),
+    file: `file://${fixture.path}`,
+    name: `http://localhost:${port}/`,
+    number: `http://[::1]:${port}/`,
+    ssh: "git@elsewhere.example:acme/x",
+    option: "--upload-pack=x",
+  }))
+    urls.set(name, url);
+  const error = await listNow(daemon, "forge");
+  for (const reason of [/path: .*it is a path on this machine/, /name: .*put "localhost" in hosts of the connection/])
+    t.match(error, reason);
+  t.same(
+    (await daemon.list()).map(({ name }) => name).filter((name) => name.startsWith("f/")),
+    ["f/open"],
+  );
+  urls.clear();
+  urls.set("open", `${base}/`);
+  for (const name of ["moved", "twice", "away"]) urls.set(name, `${base}/${name}/`);
+  t.equal(await listNow(daemon, "forge"), "");
+  await awaitDaemon("its redirect is refused", async () =>
+    (await daemon.list()).some(
+      ({ name, error }) =>
+        name === "f/away" && /redirects to http:\/\/localhost.*not the repository's own host/.test(error),
+    ),
+  );
+  await awaitDaemon(
+    "redirects within the host are followed",
+    async () => (await found()) === "f/moved:a.txt:1,f/open:a.txt:1,f/twice:a.txt:1",
+  );
+  const message = /may not be fetched: it is in the data directory/;
+  await t.rejects(daemon.add("again", join(data, "mirrors", mirror)), { message }, "nor may the operator add a mirror");
+}
+
+async function checkList(t: Test, daemon: DaemonProcess, { list, fixture }: Forge): Promise<void> {
+  const { data } = daemon;
+  const found = async () => (await daemon.search("repo:^l/ alpha")).found.join();
+  await awaitDaemon("both are searchable", async () => (await found()) === "l/one:a.txt:1,l/three:a.txt:1");
+  writeFileSync(list, `two ${fixture.path}\n`);
+  const refused = await runCommand("connection", "sync", "all", "--data", data);
+  t.match(refused, { exitCode: 2, err: /would remove 2 of 2/ });
+  t.equal(await found(), "l/one:a.txt:1,l/three:a.txt:1");
+  t.match((await runCommand("connection", "list", "--data", data)).out, /all {2}list .*2 repositories.*would remove/);
+  t.equal((await runCommand("connection", "sync", "all", "--yes", "--data", data)).exitCode, 0);
+  t.equal(await found(), "");
+}
+
+t.test("connections that are refused", async (t) => {
+  const configFile = join(t.testdir(), "trawl.jsonc");
+  for (const [wrong, message] of [
+    [{ name: "x", kind: "github", url: "https://h" }, /needs owners/],
+    [{ name: "x", kind: "folder", url: "https://h" }, /absolute path/],
+    [{ name: "x", kind: "list", url: "/l", include: ["("] }, /not a regular expression/],
+    [{ name: "x", kind: "gitlub", url: "https://h" }, /kind/],
+  ] as const) {
+    writeFileSync(configFile, JSON.stringify({ connections: [wrong] }));
+    t.throws(() => resolveOptions({ configFile, overrides: [], repositories: [] }), { code: "bad-config", message });
+  }
+});
+
+t.test(
+  "a daemon with connections: one repository has each name, the same after restarts, and the others are told",
+  async (t) => {
+    const root = t.testdir({ token: "ada:s3cret\n", git: {}, folder: {} });
+    // Each has a file of its own, which tells whose text is found under a name.
+    const repository = (place: string, file: string): string => {
+      const fixture = GitFixture.create();
+      t.teardown(() => fixture.remove());
+      fixture.commit({ branch: "main", files: { [file]: "alpha\n" } });
+      const path = join(root, place);
+      cpSync(fixture.path, path, { recursive: true });
+      return path;
+    };
+    for (const [place, file] of [
+      ["git/a.git", "acme-a"],
+      ["git/hand.git", "acme-hand"],
+      ["git/Case.git", "upper"],
+      ["git/case.git", "lower"],
+      ["folder/x", "plain"],
+      ["folder/x.git", "dot-git"],
+    ] as const)
+      repository(place, file);
+    const [more, hand, own] = [
+      repository("more", "more-a"),
+      repository("hand", "by-hand"),
+      repository("own", "of-file"),
+    ];
+    let names: readonly string[] = ["a", "Case", "case"];
+    const items: RemoteAnswer = (request, response) => {
+      const isPublic = { private: false, internal: false, owner: { visibility: "public" } };
+      const base = `http://${request.headers.host}`;
+      response.setHeader("X-Total-Count", String(names.length));
+      response.end(
+        JSON.stringify(names.map((name) => ({ full_name: name, clone_url: `${base}/${name}.git`, ...isPublic }))),
+      );
+    };
+    const port = await serveHttp(t, { path: join(root, "git") } as GitFixture, undefined, ({ url = "" }) =>
+      url.startsWith("/api/v1/orgs/acme/repos") ? items : undefined,
+    );
+    const acme = {
+      name: "acme",
+      kind: "gitea",
+      url: `http://127.0.0.1:${port}`,
+      owners: ["acme"],
+      credential: `file:${root}/token`,
+      prefix: "",
+    };
+    const list = { name: "more", kind: "list", url: join(root, "list"), prefix: "" };
+    const folder = { name: "local", kind: "folder", url: join(root, "folder"), prefix: "" };
+    writeFileSync(list.url, `a ${more}\nonly ${more}\n`);
+    const forge = await startForge(t, root);
+    const site = await GraphqlSite.start(t, { connections: [acme, list, folder, ...forge.connections] }, options);
+    const { data } = site.daemon;
+    let daemon = site.daemon;
+    await t.test("what a host lists is fetched only from that host", (t) => checkRemotes(t, daemon, forge));
+    await t.test("a list", (t) => checkList(t, daemon, forge));
+    const found = async (repo = "") =>
+      (await daemon.search(`${repo === "" ? "-repo:^[fl]/" : `repo:^${repo}$`} alpha`)).found.join();
+    const has = (what: string) =>
+      awaitDaemon(`it has ${what}`, async () => (await found()).split(",").includes(`${what}:1`));
+    const command = (...args: string[]) => runCommand(...args, "--data", data);
+    const sync = async (name: string, mayRemoveMost = false) =>
+      t.equal(await listNow(daemon, name, mayRemoveMost), "", `${name} is listed`);
+    for (const what of ["a:acme-a", "only:more-a", "x:plain", "Case:upper", "case:lower"]) await has(what);
+    t.equal(await found(), "Case:upper:1,a:acme-a:1,case:lower:1,only:more-a:1,x:plain:1");
+
+    await t.test("where it is told", async (t) => {
+      const listed = await command("connection", "list");
+      t.match(
+        listed.out,
+        /more {2}list .* 1 repositories .*\n {2}warning: a \(.*more\) is left out: .*connection acme, has this name/,
+      );
+      t.match(listed.out, /local .*\n {2}warning: x \(.*x\.git\) is left out: .*x, of the same list, has this name\n/);
+      const repositories = await command("repo", "list");
+      t.match(repositories.out, /^a .*\n {2}warning: connection more lists another repository of this name/m);
+      t.match(repositories.out, /^x .*\n {2}warning: connection local lists .*x\.git, which is left out/m);
+      t.match(
+        repositories.out,
+        /^Case .*\n {2}warning: its name differs from that of case in upper and lower case only/m,
+      );
+      const ready = await fetch(`${daemon.url}/readyz`, {
+        headers: { authorization: site.authorization("admin") ?? "" },
+      });
+      const { repositories: states } = (await ready.json()) as {
+        repositories: { name: string; warnings?: string[] }[];
+      };
+      t.match(states.find(({ name }) => name === "a")?.warnings, [/connection more lists another/]);
+      const services = await site.data<{ externalServices: { nodes: { displayName: string; repoCount: number }[] } }>(
+        "admin",
+        "{ externalServices { nodes { displayName repoCount warning lastSyncError } } }",
+      );
+      t.match(services.externalServices.nodes.slice(0, 4), [
+        {},
+        { displayName: "acme", repoCount: 3, warning: null },
+        { displayName: "more", repoCount: 1, warning: /^a .* is left out/, lastSyncError: null },
+        { displayName: "local", repoCount: 1, warning: /^x .* is left out/ },
+      ]);
+      const alerts = "{ site { monitoringStatistics { alerts { name } } } }";
+      t.match(JSON.stringify(await site.data("admin", alerts)), /connections: more: a .* is left out/);
+      const told = () => daemon.log.filter(({ msg }) => /^a .* is left out/.test(String(msg))).length;
+      t.equal(told(), 1);
+      await sync("more");
+      t.equal(told(), 1, "once");
+    });
+
+    await t.test("a repository that was added by hand keeps its name until it is removed", async (t) => {
+      await daemon.add("hand", hand);
+      names = [...names, "hand"];
+      await sync("acme");
+      t.match(await warningsIn(daemon), /^acme: hand \(.*\) is left out: .*, which was added by hand, has/m);
+      t.equal(await found("hand"), "hand:by-hand:1");
+      await daemon.remove("hand");
+      await has("hand:acme-hand");
+      t.equal(await found("hand"), "hand:acme-hand:1");
+    });
+
+    await t.test("whatever the order of the lists, and after a restart", async (t) => {
+      await configure(daemon, { connections: [folder, list, acme] });
+      t.equal(await found("a"), "a:acme-a:1");
+      daemon = await restartSharedDaemon(daemon, "stop");
+      await awaitDaemon("all were listed", async () =>
+        ((await daemon.control("GET", "/.api/connections")) as readonly ConnectionStatus[]).every(
+          ({ lastListed }) => lastListed !== "",
+        ),
+      );
+      t.equal(await found("a"), "a:acme-a:1");
+      t.equal(await found("x"), "x:plain:1");
+      t.match(await warningsIn(daemon), /^more: a \(.*more\) is left out/m);
+
+      const gone = async (what: string, connection: string) => {
+        const seen = new Set<string>();
+        await sync(connection, true);
+        await awaitDaemon(`it has ${what}`, async () => {
+          seen.add(await found(what.slice(0, 1)));
+          return seen.has(`${what}:1`);
+        });
+        t.same(
+          [...seen].filter((one) => one !== "" && one !== `${what}:1`),
+          [],
+          "nothing of another repository",
+        );
+      };
+      names = ["Case", "case", "hand"];
+      await gone("a:more-a", "acme");
+      names = ["a", ...names];
+      await sync("acme");
+      t.match(await warningsIn(daemon), /^acme: a .* is left out: .*connection more/m);
+      t.equal(await found("a"), "a:more-a:1", "the one that has the name keeps it");
+
+      rmSync(join(root, "folder/x"), { recursive: true });
+      await listNow(daemon, "local");
+      t.equal(await found("x"), "x:plain:1", "absent for the first time");
+      await gone("x:dot-git", "local");
+      t.notMatch(JSON.stringify(await daemon.list()), /connection local lists/);
+
+      await configure(daemon, { connections: [folder, list, acme], repositories: [{ name: "a", url: own }] });
+      await has("a:of-file");
+      t.equal(await found("a"), "a:of-file:1", "what the operator has written has precedence");
+      t.match(await warningsIn(daemon), /^more: a \(.*more\) is left out: .*of the configuration, has/m);
+      if (!isFull) return;
+      await configure(daemon, { connections: [folder, list, acme] });
+      await has("a:more-a");
+    });
+    // No other file has a daemon with these options: it need not be cleared.
+    await daemon.kill();
+  },
+);
 
 t.test("which answers are limits, and for how long", async (t) => {
   const nowMs = Date.parse("2026-01-01T00:00:00Z");

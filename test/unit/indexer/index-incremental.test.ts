@@ -53,6 +53,10 @@ class Scene {
     };
     await this.#compareOne(t, `${what}: default branch`, "", contentOf(head));
     for (const branch of branches) await this.#compareOne(t, `${what}: ${branch}`, `@${branch}`, contentOf(branch));
+    // Each of them in a long run.
+    for (const branch of isFull ? branches : branches.slice(-1))
+      await this.#comparePaths(t, `${what}: ${branch}`, `@${branch}`, contentOf(branch));
+    if (isFull || branches.length === 0) await this.#comparePaths(t, `${what}: default branch`, "", contentOf(head));
   }
 
   async #compareOne(t: Test, what: string, revision: string, content: CommitContent): Promise<void> {
@@ -64,7 +68,10 @@ class Scene {
       [],
       `${what}: nothing skipped`,
     );
-    const paths = await this.daemon.search(`${repository} type:path ${pathNeedle}`);
+  }
+
+  async #comparePaths(t: Test, what: string, revision: string, content: CommitContent): Promise<void> {
+    const paths = await this.daemon.search(`repo:^${this.name}$${revision} type:path ${pathNeedle}`);
     t.same(paths.found, pathsWith(this.name, content, pathNeedle), `${what}: paths`);
   }
 
