@@ -277,7 +277,6 @@ t.test("trawl diff-results prints what changed and saves the receipt", async (t)
   writeFileSync(file, err);
   const diff = (...more: string[]) =>
     runCommand("diff-results", file, "r:^printed$", "signal", "--endpoint", daemon.url, "--save", file, ...more);
-  t.match(await diff(), { exitCode: 1, out: "" });
   printed.commit({ branch: "main", files: { "a.c": "\none signal\n", "b\u001b.c": "signal\u001b[2J\n" } });
   await daemon.sync("printed");
   t.match(await diff(), {
@@ -342,7 +341,8 @@ t.test("a stream that waits for changes", async (t) => {
   second.stop();
 
   const query = "r:^watched$ signal";
-  const many = Array.from({ length: 16 }, () => new Watching(daemon, query, { since: "x" }));
+  // They leave their places.
+  const many = Array.from({ length: scaled(2, 16) }, () => new Watching(daemon, query, { since: "x" }));
   t.same(new Set(await Promise.all(many.map(({ status }) => status))), new Set([200]));
   const open = Array.from({ length: 16 }, () => new Watching(daemon, query, { since: JSON.stringify(receipt) }));
   await until("all streams wait", () => open.every(({ answer }) => answer.summary !== undefined));
