@@ -89,6 +89,7 @@ async function requireIncomplete(
     ),
   );
   t.match(await daemon.sync(name), { state: "searchable", error: "" }, "and stays so");
+  t.teardown(() => daemon.remove(name));
 }
 
 t.test("a partial clone without its promisor remote", async (t) => {
@@ -228,6 +229,7 @@ t.test("if a mirror has lost objects that a sync needs, everything is fetched ag
   const made = source(t);
   made.commit({ branch: "dev", files: { ...files, "h.txt": "needle h\n" } });
   await daemon.add("host/lacking", made.path);
+  t.teardown(() => daemon.remove("host/lacking"));
   removeFrom(lastMirror(), made, "dev:h.txt");
   made.setHead("dev");
   const linesBefore = daemon.log.length;
@@ -401,9 +403,7 @@ t.test("what of a repository is not indexed as expected is told", async (t) => {
   const made = source(t);
   const warningsOf = async (name: string): Promise<readonly string[]> => {
     const { warnings } = await daemon.sync(name);
-    const { out } = await runCommand("repo", "list", "--data", data);
     for (const warning of warnings) {
-      t.ok(out.includes(`warning: ${warning}`), `\`trawl repo list\`: ${warning}`);
       t.ok(
         daemon.log.some(({ repository, msg }) => repository === name && msg === warning),
         `the log: ${warning}`,
@@ -412,9 +412,10 @@ t.test("what of a repository is not indexed as expected is told", async (t) => {
     return warnings;
   };
   await daemon.add("host/warned", made.path, ["gone", "main"]);
-  t.same(await warningsOf("host/warned"), [
-    'the remote has no branch "gone", which the configuration lists in `branches`',
-  ]);
+  const warning = 'the remote has no branch "gone", which the configuration lists in `branches`';
+  t.same(await warningsOf("host/warned"), [warning]);
+  const { out } = await runCommand("repo", "list", "--data", data);
+  t.ok(out.includes(`warning: ${warning}`), "so does `trawl repo list`");
   made.commit({ branch: "gone", files: {} });
   t.same(await warningsOf("host/warned"), [], "until it is there");
   made.setHead("unborn");
@@ -433,6 +434,46 @@ t.test("what of a repository is not indexed as expected is told", async (t) => {
   await daemon.remove("host/warned");
 });
 
+t.test("a shallow source is told, and its mirror follows when it gets more of its history", async (t) => {
+  const made = fixture(t);
+  for (const i of [1, 2, 3, 4])
+    made.commit({ branch: "main", files: { "a.txt": `needle ${i}\n` }, message: `message ${i}\n` });
+  for (const [name, isLocal] of chosen(
+    [
+      ["host/cut", true],
+      ["host/cut-http", false],
+    ] as const,
+    "host/cut-http",
+  )) {
+    const clone = made.sibling(name.replace("/", "-"));
+    const git = (...args: string[]) => execFileSync("git", ["-C", clone, ...args], { encoding: "utf8" });
+    execFileSync("git", ["clone", "-q", "--bare", "--depth=2", `file://${made.path}`, clone]);
+    const port = await serveHttp(t, { path: clone } as GitFixture);
+    const url = isLocal ? clone : `http://ada:s3cret@127.0.0.1:${port}/`;
+    t.match(await daemon.add(name, url), { error: "", warnings: [/history of the remote is cut off/] });
+    const search = async () => {
+      const query = new URLSearchParams({ q: `repo:^${name}$ type:commit message count:all`, v: "V3", receipt: "1" });
+      const { text } = await daemon.get(`/.api/search/stream?${query}`);
+      const progress = [...text.matchAll(/^event: progress\ndata: (.*)$/gm)].at(-1)?.[1] ?? "{}";
+      const { matchCount, receipt, skipped } = JSON.parse(progress) as Progress;
+      return { matchCount, complete: receipt?.complete, cut: receipt?.excludedByReason["history-cut"], skipped };
+    };
+    t.match(await search(), { matchCount: 2, complete: false, cut: 1, skipped: [{ title: "1 shallow repository" }] });
+    git("fetch", "-q", "--depth=3", "origin", "+main:main");
+    t.match(await daemon.sync(name), { error: "", warnings: [/cut off/] });
+    t.match(await search(), { matchCount: 3, cut: 1 });
+    git("fetch", "-q", "--unshallow", "origin", "+main:main");
+    t.match(await daemon.sync(name), { error: "", warnings: [] });
+    t.match(await search(), { matchCount: 4, complete: true, cut: undefined, skipped: [] });
+    await until("the history is indexed anew", async () => {
+      const status = (await daemon.list()).find((one) => one.name === name);
+      return status?.historyIndex.isUpToDate === true && status.historyIndex.indexedCount === 4;
+    });
+    await daemon.remove(name);
+  }
+});
+
+/** The last test, because it ends the daemon. */
 t.test("repositories of both object formats in one shard, and one that changes its format", async (t) => {
   if (spawnSync("git", ["init", "-q", "--bare", "--object-format=sha256", join(fixture(t).path, "x")]).status !== 0)
     return t.comment("git has no SHA-256");
@@ -489,44 +530,4 @@ t.test("repositories of both object formats in one shard, and one that changes i
   renameSync(changed, sha256.path);
   await daemon.stop();
   t.match(await runCommand("check", "--data", data), { exitCode: 0 });
-  daemon = await DaemonProcess.start(data, oneWorker);
-});
-
-t.test("a shallow source is told, and its mirror follows when it gets more of its history", async (t) => {
-  const made = fixture(t);
-  for (const i of [1, 2, 3, 4])
-    made.commit({ branch: "main", files: { "a.txt": `needle ${i}\n` }, message: `message ${i}\n` });
-  for (const [name, isLocal] of chosen(
-    [
-      ["host/cut", true],
-      ["host/cut-http", false],
-    ] as const,
-    "host/cut-http",
-  )) {
-    const clone = made.sibling(name.replace("/", "-"));
-    const git = (...args: string[]) => execFileSync("git", ["-C", clone, ...args], { encoding: "utf8" });
-    execFileSync("git", ["clone", "-q", "--bare", "--depth=2", `file://${made.path}`, clone]);
-    const port = await serveHttp(t, { path: clone } as GitFixture);
-    const url = isLocal ? clone : `http://ada:s3cret@127.0.0.1:${port}/`;
-    t.match(await daemon.add(name, url), { error: "", warnings: [/history of the remote is cut off/] });
-    const search = async () => {
-      const query = new URLSearchParams({ q: `repo:^${name}$ type:commit message count:all`, v: "V3", receipt: "1" });
-      const { text } = await daemon.get(`/.api/search/stream?${query}`);
-      const progress = [...text.matchAll(/^event: progress\ndata: (.*)$/gm)].at(-1)?.[1] ?? "{}";
-      const { matchCount, receipt, skipped } = JSON.parse(progress) as Progress;
-      return { matchCount, complete: receipt?.complete, cut: receipt?.excludedByReason["history-cut"], skipped };
-    };
-    t.match(await search(), { matchCount: 2, complete: false, cut: 1, skipped: [{ title: "1 shallow repository" }] });
-    git("fetch", "-q", "--depth=3", "origin", "+main:main");
-    t.match(await daemon.sync(name), { error: "", warnings: [/cut off/] });
-    t.match(await search(), { matchCount: 3, cut: 1 });
-    git("fetch", "-q", "--unshallow", "origin", "+main:main");
-    t.match(await daemon.sync(name), { error: "", warnings: [] });
-    t.match(await search(), { matchCount: 4, complete: true, cut: undefined, skipped: [] });
-    await until("the history is indexed anew", async () => {
-      const status = (await daemon.list()).find((one) => one.name === name);
-      return status?.historyIndex.isUpToDate === true && status.historyIndex.indexedCount === 4;
-    });
-    await daemon.remove(name);
-  }
 });
