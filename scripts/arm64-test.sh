@@ -100,7 +100,9 @@ if [[ $steps == *" package "* ]]; then
   [ -n "$url" ] || fail "the daemon did not start: $(tail -n 5 "$work/serve" "$work/err")"
   say "listening after $((SECONDS - began)) s; add a repository"
   began=$SECONDS
-  (as_trawl timeout 600 trawl repo add host/source /srv/source --data /var/lib/trawl) | tail -n 1
+  (as_trawl timeout 600 trawl repo add host/source /srv/source --data /var/lib/trawl) >"$work/added" 2>&1 ||
+    fail "no repository is added: $(tail -n 3 "$work/added"); $(tail -n 20 "$work/serve" "$work/err")"
+  tail -n 1 "$work/added"
   say "indexed after $((SECONDS - began)) s; search"
   inside trawl search --endpoint "$url" 'lang:c++ NEON' | grep -q simd-neon || fail "trawl search found nothing"
   is_found "a search of content" '"line":".*uint8x16_t' '/.api/search/stream?q=file:simd-neon+uint8x16_t'
