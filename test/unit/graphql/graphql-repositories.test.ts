@@ -1,16 +1,16 @@
-/** Changes to repositories over GraphQL: who may make them, and what they do. That they last is in graphql-settings.test.ts. */
+/** Changes to repositories over GraphQL: who may make them, what they do, and that they last. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { isFull } from "../../support/full-run.js";
 import { GitFixture } from "../../support/git-fixture.js";
-import { sharedDaemon } from "../../support/shared-daemon.js";
+import { restartSharedDaemon, sharedDaemon } from "../../support/shared-daemon.js";
 import { until } from "../../support/waiting.js";
 
 const fixture = GitFixture.create();
 t.teardown(() => fixture.remove());
 fixture.commit({ branch: "main", files: { "a.txt": "needle\n" } });
-const daemon = await sharedDaemon(t, {
+let daemon = await sharedDaemon(t, {
   repositories: [{ name: "host/configured", url: fixture.path, metadata: { team: "one" } }],
 });
 await daemon.add("host/added", fixture.path);
@@ -153,10 +153,12 @@ t.test("metadata in addition to the configuration file", async (t) => {
     }),
     /configuration file sets/,
   );
+  daemon = await restartSharedDaemon(daemon, "stop");
   const sorted = ((await metadataOf("host/configured")) as { key: string; value: string }[])
     .map(({ key, value }) => `${key}:${value}`)
     .sort();
-  t.same(sorted, ["level:2", "team:one"]);
+  t.same(sorted, ["level:2", "team:one"], "both last");
+  t.same(await metadataOf("host/added"), [{ key: "owner", value: "y" }]);
   await ask("admin", 'mutation ($id: ID!) { deleteRepoMetadata(repo: $id, key: "level") { alwaysNil } }', {
     id: configured,
   });

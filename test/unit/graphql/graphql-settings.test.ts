@@ -1,9 +1,8 @@
-/** Settings, organizations, teams and saved searches over GraphQL, for each kind of viewer; these, contexts and metadata last. */
+/** Settings, organizations, teams and saved searches over GraphQL, for each kind of viewer; these and contexts last. */
 import t from "tap";
-import { GitFixture } from "../../support/git-fixture.js";
 import { GraphqlSite, idOf, type Asker } from "../../support/graphql-site.js";
 import { ask } from "../../support/graphql.js";
-import { configure, restartSharedDaemon } from "../../support/shared-daemon.js";
+import { restartSharedDaemon } from "../../support/shared-daemon.js";
 
 const [notAuthenticated, notAdmin, notSelf] = [
   "not authenticated",
@@ -599,23 +598,6 @@ t.test("organizations, teams, settings and saved searches", async (t) => {
       ),
       { savedSearches: { nodes: [{ description: "a ours" }, { description: "c all" }] }, team: { creator: null } },
     );
-    const fixture = GitFixture.create();
-    t.teardown(() => fixture.remove());
-    fixture.commit({ branch: "main", files: { "a.txt": "needle\n" } });
-    await configure(site.daemon, {
-      repositories: [{ name: "host/configured", url: fixture.path, metadata: { team: "one" } }],
-    });
-    await site.daemon.add("host/added", fixture.path);
-    const add =
-      'mutation ($id: ID!, $key: String!) { addRepoMetadata(repo: $id, key: $key, value: "2") { alwaysNil } }';
-    for (const name of ["host/configured", "host/added"]) {
-      const { repository } = await site.data<{ repository: { id: string } }>(
-        "admin",
-        "query ($name: String!) { repository(name: $name) { id } }",
-        { name },
-      );
-      await site.data("admin", add, { id: repository.id, key: "level" });
-    }
     const { createSearchContext } = await site.data<{ createSearchContext: { id: string } }>(
       "ann",
       'mutation ($owner: ID!) { createSearchContext(searchContext: { name: "mine", description: "", public: false, query: "repo:added", namespace: $owner }, repositories: []) { id } }',
@@ -628,26 +610,15 @@ t.test("organizations, teams, settings and saved searches", async (t) => {
     );
     const all = `{ viewerSettings { final } team(name: "search") { members { totalCount } } savedSearches(first: 9) { totalCount }
       organization(name: "core") { members { totalCount } latestSettings { id } }
-      searchContexts { nodes { spec query viewerHasStarred } } defaultSearchContext { spec }
-      configured: repository(name: "host/configured") { keyValuePairs { key value } } added: repository(name: "host/added") { keyValuePairs { key value } } }`;
-    /** With the metadata of the configuration file in the order of their keys: they have none. */
-    const sorted = (data: unknown): object => {
-      const { configured, ...rest } = data as {
-        configured: { keyValuePairs: readonly { key: string; value: string }[] };
-      };
-      return { ...rest, configured: configured.keyValuePairs.map(({ key, value }) => `${key}:${value}`).sort() };
-    };
-    const answer = sorted(await site.data("ann", all));
+      searchContexts { nodes { spec query viewerHasStarred } } defaultSearchContext { spec } }`;
+    const answer = await site.data("ann", all);
     t.match(answer, {
       searchContexts: {
         nodes: [{ spec: "global" }, { spec: "@ann/mine", query: "repo:added", viewerHasStarred: true }],
       },
       defaultSearchContext: { spec: "@ann/mine" },
-      added: { keyValuePairs: [{ key: "level", value: "2" }] },
-      configured: ["level:2", "team:one"],
     });
     const again = await restartSharedDaemon(site.daemon, "kill");
-    const after = (await ask(again.url, all, null, site.authorization("ann"))) as { data: unknown };
-    t.same(sorted(after.data), answer);
+    t.same(((await ask(again.url, all, null, site.authorization("ann"))) as { data: unknown }).data, answer);
   });
 });
