@@ -33,9 +33,10 @@ t.test("administration", { skip: withoutBrowser }, async (t) => {
     ] as const;
     for (const look of looks)
       await site.page(t, "root", "/site-admin", look, async (page) => {
-        // The second look is the same style sheet: three pages of different shapes show its faults.
-        const shown =
-          look === looks[0] ? pages : chosen(pages, "/site-admin/repositories", "/search-jobs", "/contexts/new");
+        // Lists are of one shape. The second look is the same style sheet: three pages of different shapes show its faults.
+        const shapes = ["/site-admin/repositories", "/search-jobs", "/contexts/new"];
+        const others = ["/site-admin", "/site-admin/users", "/site-admin/configuration", "/contexts"];
+        const shown = chosen(pages, ...shapes, ...(look === looks[0] ? others : []));
         for (const [path, text] of shown) {
           await page.goto(`${site.daemon.url}${path}`);
           await page.getByRole("main").getByText(text).first().waitFor();

@@ -117,6 +117,7 @@ t.test("the schema", { skip: withoutBrowser }, async (t) => {
       await page.getByLabel("Find a type or a field").fill("mirrorInfo");
       await page.getByRole("status").getByText("1 of").waitFor();
       t.same(await findViolations(page), []);
+      if (look !== looks[0]) return;
       await page.getByLabel("Find a type or a field").fill("");
       await page.getByRole("link", { name: "RepositoryConnection" }).first().click();
       await page.waitForURL(/#RepositoryConnection$/);
