@@ -256,9 +256,13 @@ export class MirrorCommands {
 
   /** Repacks the mirror on one thread, and drops unreachable objects older than two weeks. */
   async repack(stop: StopSignal): Promise<void> {
-    const config = ["pack.threads=1", "pack.windowMemory=256m", "gc.bigPackThreshold=1g", "gc.writeCommitGraph=false"];
+    const config = [
+      ...["pack.threads=1", "pack.windowMemory=256m", "gc.bigPackThreshold=1g", "gc.writeCommitGraph=false"],
+      // Unreachable objects stay in a pack: before release 2.41, git makes a file of each by default.
+      "gc.cruftPacks=true",
+    ];
     await this.#maintain(
-      [...config.flatMap((option) => ["-c", option])],
+      config.flatMap((option) => ["-c", option]),
       ["gc", "--quiet", "--prune=2.weeks.ago"],
       stop,
     );
