@@ -144,7 +144,9 @@ t.test("requests without the secret, and invalid deliveries, are rejected", asyn
     [{ authorization: `Bearer ${secret}` }, "__proto__"],
   ];
   for (const [headers, id] of rows) t.same(await send(body, headers, id), refused, JSON.stringify([headers, id]));
-  t.match(readFileSync(join(data, "audit.log"), "utf8"), /"event":"credential-refused".*wrong secret/);
+  await until("the refusals are recorded", () =>
+    /"event":"credential-refused".*wrong secret/.test(readFileSync(join(data, "audit.log"), "utf8")),
+  );
   const good = { authorization: `Bearer ${secret}` };
   for (const text of ["", "{", "[]", "7", "\u0000"])
     t.equal((await send(text, good)).status, 400, JSON.stringify(text));
