@@ -53,7 +53,8 @@ t.test("search, with a receipt and what changed since", async (t) => {
   const stream = client.changes("needle", { since: receipt! });
   const kinds: string[] = [];
   for await (const event of stream) kinds.push(event.kind);
-  t.same(kinds, ["changes", "progress"]);
+  // A search that takes long tells its progress before it has found something.
+  t.same([kinds.filter((kind) => kind !== "progress"), kinds.at(-1)], [["changes"], "progress"]);
   t.not(stream.receipt?.generation, receipt?.generation);
 });
 
