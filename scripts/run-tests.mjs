@@ -3,12 +3,13 @@
 //   node scripts/run-tests.mjs [FILE...]        without arguments all files below dist/test except those of `make faults`
 //   node scripts/run-tests.mjs --fast           only those of dist/test/unit that start no daemon and take a few seconds
 //
-// Files share a process (test-folder.mjs) as long as they take a few seconds together, since loading tap and the modules under test
-// takes longer than most of them; all of a folder that share a daemon (test/support/shared.ts) do in any event. A file that starts
-// threads, or changes what the others find, has a process of its own. `JOBS=N` sets how many processes run at
-// once. tap's own command only shows the results, for two reasons. It passes its module hooks in NODE_OPTIONS to each process that a test starts, which doubles the processor
-// time of daemons; here, NODE_OPTIONS is removed. And it runs the files in alphabetical order. A failure names the line of
-// the compiled test: reading source maps takes a tenth of a second in each process, and more in those with many assertions.
+// Files share a process (test-folder.mjs) as long as they take a few seconds together, since loading tap and the modules under
+// test takes longer than most of them; those of a folder that share a daemon (test/support/shared.ts) always do. A file that starts
+// threads, changes what the others find, or measures the memory of its process has one of its own. `JOBS=N` sets how many
+// processes run at once. tap's own command only shows the results, for two reasons. It passes its module hooks in NODE_OPTIONS to
+// each process that a test starts, which doubles the processor time of daemons; here, NODE_OPTIONS is removed. And it runs the
+// files in alphabetical order. A failure names the line of the compiled test: reading source maps takes a tenth of a second in
+// each process, and more in those with many assertions.
 //
 // The processor time of each file, with that of the processes it has started, is written to .tap/times.json. What took
 // longest starts first in the next run, so that it does not run alone at the end; test/times.json is what a fresh
@@ -95,49 +96,56 @@ function findFiles() {
   return readdirSync("dist/test", { recursive: true })
     .filter((path) => path.endsWith(".test.js") && isHere(path) && (!isFast || path.startsWith("unit/")))
     .map((path) => join("dist/test", path))
-    .filter((path) => !isFast || (kindOf(path) === "pure" && !(shipped[basename(path, ".test.js")] > fastSecondsMax)));
+    .filter(
+      (path) =>
+        !isFast ||
+        (["pure", "measuring"].includes(kindOf(path)) && !(shipped[basename(path, ".test.js")] > fastSecondsMax)),
+    );
 }
 
 /** What each process runs: one file, or several of one kind. Those that take longest come first. */
 function groupFiles(files) {
-  const byFolder = new Map();
+  // What stays together: all files of a folder that share a daemon, and otherwise each file.
+  const units = new Map();
   for (const file of [...files].sort()) {
     const kind = kindOf(file);
-    const key = `${kind} ${kind === "alone" ? file : dirname(file)}`;
-    byFolder.set(key, [...(byFolder.get(key) ?? []), file]);
+    const key = kind === "sharing" ? `${kind} ${dirname(file)}` : file;
+    if (!units.has(key)) units.set(key, { kind, files: [] });
+    units.get(key).files.push(file);
   }
   const programs = [];
   const open = new Map();
-  for (const [key, those] of byFolder) {
-    const [kind] = key.split(" ");
-    // Files that share a daemon stay together.
-    const parts = kind === "sharing" ? [those] : those.map((file) => [file]);
-    for (const part of parts) {
-      const seconds = part.reduce((sum, file) => sum + timeOf(file), 0);
-      const room = kind === "alone" ? key : `${kind} ${part[0].split("/").slice(0, 3).join("/")}`;
-      let program = open.get(room);
-      if (program === undefined || program.seconds + seconds > sharedSecondsMax) {
-        program = { files: [], seconds: 0 };
-        programs.push(program);
-        open.set(room, program);
-      }
-      program.files.push(...part);
-      program.seconds += seconds;
+  for (const unit of units.values()) {
+    const seconds = unit.files.reduce((sum, file) => sum + timeOf(file), 0);
+    const key = ["alone", "measuring"].includes(unit.kind) ? unit.files[0] : `${unit.kind} ${topFolder(unit.files[0])}`;
+    let program = open.get(key);
+    if (program === undefined || program.seconds + seconds > sharedSecondsMax) {
+      program = { files: [], seconds: 0 };
+      programs.push(program);
+      open.set(key, program);
     }
+    program.files.push(...unit.files);
+    program.seconds += seconds;
   }
   return programs.sort((a, b) => b.seconds - a.seconds).map(({ files }) => ({ files, name: nameFiles(files) }));
 }
 
+/** Such as `dist/test/unit`. */
+function topFolder(file) {
+  return file.split("/").slice(0, 3).join("/");
+}
+
 function nameFiles(files) {
-  const [first, second] = new Set(files.map((file) => dirname(file)));
   if (files.length === 1) return files[0];
-  return `${files.length} files of ${second === undefined ? first : first.split("/").slice(0, 3).join("/")}`;
+  const isOneFolder = new Set(files.map((file) => dirname(file))).size === 1;
+  return `${files.length} files of ${isOneFolder ? dirname(files[0]) : topFolder(files[0])}`;
 }
 
 /**
  * How the file may share a process: "sharing" if it, or a module of the tests that it imports, uses shared fixtures
  * (support/shared.ts); "alone" if it starts threads, or changes which program is started; "starting" if one of them starts
- * processes other than git; otherwise "pure".
+ * processes other than git; "measuring" if it measures the memory of its process, in which others leave some of theirs;
+ * otherwise "pure".
  */
 function kindOf(file) {
   const seen = new Set();
@@ -154,6 +162,7 @@ function kindOf(file) {
     if (isStarting && kind === "pure") kind = "starting";
     if (path === file && (imported.includes("node:worker_threads") || text.includes('env["TRAWL_BUNDLE"]')))
       kind = "alone";
+    if (path === file && kind === "pure" && text.includes("memoryUsage(")) kind = "measuring";
     for (const name of imported.filter((name) => name.startsWith("."))) {
       const module = join(dirname(path), name);
       if (module.startsWith("dist/test/")) read(module);
