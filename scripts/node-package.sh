@@ -2,15 +2,17 @@
 # Downloads Node for a platform, or npm, from the npm registry, and checks its hash. node-packages.json says which release, for the image,
 # for what is built and tested for another processor, and for clean roots.
 #
-#   scripts/node-package.sh NAME FILE      NAME is one in node-packages.json, FILE the archive; prints its name and release
+#   scripts/node-package.sh NAME [FILE]      NAME is one in node-packages.json, FILE the archive; prints its name and release, and without
+#                                            FILE does no more
 set -euo pipefail
 
 # field NAME
 field() { node -p 'require(process.argv[1])[process.argv[2]][process.argv[3]]' "$here/node-packages.json" "$key" "$1"; }
 
 here=$(realpath "$(dirname "$0")") key=$1
-file=$(realpath -m "$2")
 package=$(field package 2>/dev/null) || { echo "trawl: node-packages.json has no $key" >&2; exit 1; }
+if [ $# = 1 ]; then echo "$package"; exit; fi
+file=$(realpath -m "$2")
 hash=$(field integrity)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -47,10 +47,11 @@ in_root() {
 # Node in /usr/local, where the packages of deb-test.sh and systemd-test.sh do not look for it.
 platform=linux-$(dpkg --print-architecture | sed 's/amd64/x64/')
 if [ "$major" != 24 ]; then platform+=-node$major; fi
-package=$("$here/node-package.sh" "$platform" "$work/node.tgz")
-node=${package##*@}
+node=$("$here/node-package.sh" "$platform")
+node=${node##*@}
 if [ "$(in_root node -p 'process.versions.node' 2>/dev/null)" != "$node" ]; then
   say "Node $node"
+  "$here/node-package.sh" "$platform" "$work/node.tgz" >/dev/null
   "$here/node-package.sh" npm "$work/npm.tgz" >/dev/null
   tar xzf "$work/node.tgz" -C "$root/usr/local" --strip-components=1
   chmod 755 "$root/usr/local/bin/node"
@@ -59,7 +60,6 @@ if [ "$(in_root node -p 'process.versions.node' 2>/dev/null)" != "$node" ]; then
   tar xzf "$work/npm.tgz" -C "$root/usr/local/lib/node_modules/npm" --strip-components=1
   ln -sf ../lib/node_modules/npm/bin/npm-cli.js "$root/usr/local/bin/npm"
 fi
-unset package
 
 if [ -d "$root/root/trawl" ]; then
   git -C "$root/root/trawl" fetch -q "$checkout" HEAD && git -C "$root/root/trawl" reset -q --hard FETCH_HEAD
