@@ -129,9 +129,7 @@ for (const [what, change] of damages) {
 
 /** A check finds no fault when histories are rebuilt, which may be after texts are searchable again. */
 async function requireNoFaults(t: Test, daemon: DaemonProcess): Promise<void> {
-  const countFaults = async (): Promise<number> =>
-    ((await daemon.control("POST", "/check", {})) as { readonly faults: number }).faults;
-  await becomes(t, countFaults, 0, "a check finds no fault");
+  await becomes(t, () => daemon.countFaults(), 0, "a check finds no fault");
 }
 
 t.test("a missing shard is rebuilt at the start, without a search", inLongRuns, async (t) => {
@@ -300,10 +298,6 @@ t.test("one start finds a missing shard and one that cannot be opened, `trawl ch
   t.equal(repaired.exitCode, 1, repaired.out + repaired.err);
   t.match(repaired.out, /was rebuilt/);
   t.match(repaired.out, /could not be rebuilt/);
-  t.equal(
-    ((await daemon.control("POST", "/check", {})) as { readonly faults: number }).faults,
-    1,
-    "the other is whole",
-  );
+  t.equal(await daemon.countFaults(), 1, "the other is whole");
   t.same(await search(needle), [without("host/c"), ["backend-missing"]], "the rest is searched");
 });

@@ -209,7 +209,7 @@ t.test("SIGTERM with open streams, some of which are not read, and during a fetc
   await within(Promise.all(added), "the ends of the additions");
 
   const again = await testDaemon(t, textsOnly, daemon.data);
-  t.equal(await countFaults(again), 0);
+  t.equal(await again.countFaults(), 0);
   await again.remove("host/large");
   for (const { name } of await again.list()) await again.remove(name);
   for (let round = 0; round < scaled(1, 10); round++) {
@@ -223,13 +223,9 @@ t.test("SIGTERM with open streams, some of which are not read, and during a fetc
     t.same(await again.list(), []);
     t.same((await again.search(needle)).found, []);
   }
-  t.equal(await countFaults(again), 0);
+  t.equal(await again.countFaults(), 0);
   t.equal(await again.stop(), 0);
 });
-
-async function countFaults(daemon: DaemonProcess): Promise<number> {
-  return ((await daemon.control("POST", "/check", {})) as { faults: number }).faults;
-}
 
 type Listed = readonly [name: string, source: { readonly path: string }];
 
@@ -456,6 +452,6 @@ t.test("a full disk", inLongRuns, async (t) => {
     await daemon.sync("host/small").catch(() => undefined);
     return (await daemon.search("needle c")).found.length === 1;
   });
-  t.equal(((await daemon.control("POST", "/check", {})) as { faults: number }).faults, 0);
+  t.equal(await daemon.countFaults(), 0);
   t.equal(await daemon.stop(), 0);
 });

@@ -75,9 +75,7 @@ async function requireMended(t: Test, daemon: DaemonProcess): Promise<void> {
   t.same([answer.found, answer.skipped], [all, []]);
   t.equal((await again.get("/readyz")).status, 200);
   // Shards of commits are built after those of the text.
-  const countFaults = async (): Promise<number> =>
-    ((await again.control("POST", "/check", {})) as { readonly faults: number }).faults;
-  await until("no shard is missing", async () => (await countFaults()) === 0);
+  await until("no shard is missing", async () => (await again.countFaults()) === 0);
 }
 
 async function requireDamageTold(t: Test, daemon: DaemonProcess): Promise<void> {

@@ -197,7 +197,7 @@ for (const kind of kinds) {
       counts.hit > counts.steps / 2,
       `${counts.hit} of ${counts.steps} syncs met the error, ${counts.refused} told it`,
     );
-    t.equal(((await (await site.daemon()).control("POST", "/check", {})) as { faults: number }).faults, 0);
+    t.equal(await (await site.daemon()).countFaults(), 0);
     t.equal(await (await site.daemon()).stop(), 0);
     record(
       8,

@@ -181,11 +181,9 @@ export class CrashSite {
     for (const source of this.#sources) await checkSource(t, daemon, source, what, this.mirrorsMayLose);
     if (isOpen) this.outcomes[last.allowed[0] === older ? "older" : "newer"]++;
     this.#last = undefined;
-    const { faults } = (await daemon.control("POST", "/check", {})) as { faults: number };
+    const faults = await daemon.countFaults();
     if (faults > 0) t.fail(`${what}: ${faults} damaged shards`);
-    const users = ((await daemon.control("GET", "/.api/users")) as readonly { readonly name: string }[]).map(
-      ({ name }) => name,
-    );
+    const users = await daemon.userNames();
     for (const name of this.#users) if (!users.includes(name)) t.fail(`${what}: the user ${name} is lost`);
   }
 

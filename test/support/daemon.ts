@@ -345,6 +345,16 @@ export class DaemonProcess {
     await this.control("DELETE", `/.api/repos/${encodeURIComponent(name)}`);
   }
 
+  /** The number of faults that a check of all data finds. */
+  async countFaults(): Promise<number> {
+    return ((await this.control("POST", "/check", {})) as { readonly faults: number }).faults;
+  }
+
+  async userNames(): Promise<readonly string[]> {
+    const users = (await this.control("GET", "/.api/users")) as readonly { readonly name: string }[];
+    return users.map(({ name }) => name);
+  }
+
   async list(): Promise<readonly RepositoryStatus[]> {
     return (await this.control("GET", "/.api/repos")) as RepositoryStatus[];
   }
