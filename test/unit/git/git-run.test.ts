@@ -19,7 +19,7 @@ import { parseRemoteUrl } from "../../../src/git/run/remote-url.js";
 import { GitChild, neverStop, runGit, type RunOptions } from "../../../src/git/run/run.js";
 import type { ProcessLimits } from "../../../src/native/process/process.js";
 import { fixture } from "../../support/git-mirror.js";
-import { until, within } from "../../support/waiting.js";
+import { until, waitMsMax, within } from "../../support/waiting.js";
 
 const unlimited: ProcessLimits = {
   dataBytesMax: Infinity,
@@ -196,7 +196,8 @@ t.test("output that arrives while the thread is busy, after git has exited, is n
   // From here the loop continues with due timers, and only then reads.
   await new Promise((resolve) => setImmediate(resolve));
   writeFileSync(isBusy, "");
-  while (!existsSync(isWritten));
+  const endMs = monotonicMs() + waitMsMax;
+  while (!existsSync(isWritten) && monotonicMs() < endMs);
   t.equal((await running).stdout.length, 60_000);
 });
 
