@@ -23,14 +23,12 @@ const sources = execFileSync("git", ["ls-files", "--cached", "--others", "--excl
   .split("\0")
   .filter((path) => /\.tsx?$/.test(path) && existsSync(path));
 
-/** Lines that are comments, and the modules that are imported. */
-const aside = /^ *(?:\/\/|\/?\*).*$|\bfrom "[^"]*"/gm;
+/** A regexp begins and ends in one line, which is neither a comment nor an import. */
+const mayHoldRegexp = (line: string): boolean =>
+  line.split("/").length > 2 && !["//", "/*", "*", "import ", "} from "].some((aside) => line.trim().startsWith(aside));
 
-/** Begins and ends in one line, behind what cannot end an operand. */
-const literal = /(?:^|[-+*%&|^~!?:;,=<>(){}[\]]|\b[a-z]+|\*\/)\s*\/(?![/*\n])[^\n]*\//m;
-
-/** Whether a file may have a regexp. To parse all files takes six seconds. */
-const mayHaveRegexp = (text: string): boolean => text.includes("RegExp") || literal.test(text.replace(aside, ""));
+/** To parse all files takes six seconds. */
+const mayHaveRegexp = (text: string): boolean => text.includes("RegExp") || text.split("\n").some(mayHoldRegexp);
 
 const listed = sources.flatMap((path) => {
   const text = readFileSync(path, "utf8");
