@@ -266,7 +266,7 @@ const whole = [
   "diff { fileDiffs(first: 1) { totalCount } }",
 ];
 const [zip, tar] = ["?format=zip", "?format=tar"] as const;
-/** Of each repository one archive in `make test`, as much of it as is read of any answer. */
+/** Archives of a repository: in `make test` this one. */
 const archives = (one: string): readonly string[] => (isFull ? [zip, tar] : [one]);
 const odd = [
   ".",

@@ -258,7 +258,7 @@ export class MirrorCommands {
   async repack(stop: StopSignal): Promise<void> {
     const config = [
       ...["pack.threads=1", "pack.windowMemory=256m", "gc.bigPackThreshold=1g", "gc.writeCommitGraph=false"],
-      // Unreachable objects stay in a pack: before release 2.41, git makes a file of each by default.
+      // Unreachable objects stay in a pack. Before release 2.41, git writes each to a file of its own by default.
       "gc.cruftPacks=true",
     ];
     await this.#maintain(

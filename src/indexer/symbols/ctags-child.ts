@@ -22,7 +22,7 @@ const pollMs = 20;
 export interface TextLimits {
   /** Processor time of ctags: on a busy host, a text is not blamed for what other processes take. */
   readonly cpuMs: number;
-  /** Of a ctags that waits for something that does not come. */
+  /** Elapsed time: ends a ctags that waits for something that does not come. */
   readonly wallMs: number;
 }
 

@@ -219,7 +219,7 @@ t.test("each viewer gets the responses of a daemon without the other repositorie
     t.same(
       await answersOf(daemon, viewer, await withCookie(daemon, viewer)),
       answers.get(viewer),
-      `${viewer} with a cookie in place of a token`,
+      `${viewer} with a cookie instead of a token`,
     );
   const metrics = async (token: string) => (await fetch(`${daemon.url}/metrics?token=${token}`)).status;
   t.equal(await metrics(tokens.get("admin")!), 200);
