@@ -383,6 +383,9 @@ export function writeFound(
 /** With fewer matches left to the limit, each document is counted, so that exactly as many are found as are wanted. */
 const matchesLeftMin = 64 * 1024;
 
+/** The kernel counts the matches of a block in 32 bits; many documents may have the same content. */
+const listedMatchesEnd = 2 ** 32;
+
 /** A block whose results were listed and written. */
 interface ListedBlock {
   /** Undefined if all results are written. */
@@ -433,8 +436,9 @@ class ListedBlocks {
     if (intersect(block, pathContents)?.length !== 0) return undefined;
     const contents = listed.choose(block, reader, repositories, tombstones);
     scan.find(contents);
-    if (scan.tooCostly.size === 0) listed.list(contents, scan.rows);
-    if (scan.tooCostly.size > 0 || listed.rowCountMax > rowCountMax || !limits.countAll(listed.matchCount)) {
+    const isCountable = scan.tooCostly.size === 0 && listed.documentCount * scan.rows.count < listedMatchesEnd;
+    if (isCountable) listed.list(contents, scan.rows);
+    if (!isCountable || listed.rowCountMax > rowCountMax || !limits.countAll(listed.matchCount)) {
       listed.discard();
       scan.rewind();
       return undefined;

@@ -28,7 +28,7 @@ import type { CoverResult } from "../protocol/history-messages.js";
 import { headerPlans, needsFiles } from "./history/read-history.js";
 import type { HistoryServices } from "./history/history-context.js";
 import { chooseHistories, type HistoryGroup, searchesHistory, toStoredHistories } from "./history/history-choice.js";
-import { isRanked, type LimitDefaults, searchLimits } from "./limits/search-limits.js";
+import { countUnlimited, isRanked, type LimitDefaults, searchLimits } from "./limits/search-limits.js";
 import type { SliceServices } from "./slices/search-slices.js";
 import { describeScore, RankedPass } from "./ranking/ranked-pass.js";
 
@@ -37,8 +37,6 @@ const unlimitedCredit = 2 ** 30;
 
 /** Time limit for reading mirrors. */
 const readMsMax = 20_000;
-
-const countAll = 99_999_999;
 
 /**
  * Describes how a query is parsed and planned, what the index rules out in each shard, and how the first results are
@@ -163,7 +161,7 @@ function explainOptions(
     contextLines: 0,
     lineBytesMax: 1000,
     cutsAround: false,
-    matchCountMax: countAll,
+    matchCountMax: countUnlimited,
     displayCountMax: 0,
     resultLimits:
       plan.resultOptions.length === 1 ? undefined : makeResultLimits(plan.resultOptions.map(() => undefined)),

@@ -1,9 +1,13 @@
-/** What limits cut is said by the stream, by GraphQL and by the command line, and ranges lie in the text they come with. */
-import { execFile } from "node:child_process";
+/**
+ * What limits cut is said by the stream, by GraphQL and by the command line, ranges lie in the text they come with, and counts
+ * have no limit.
+ */
+import { execFile, execFileSync } from "node:child_process";
 import t, { type Test } from "tap";
 import { SseDecoder } from "../../src/cli/connection/sse-decoder.js";
 import type { Progress, StreamMatch } from "../../src/model/stream-events.js";
 import { testDaemon, textsOnly, type DaemonProcess } from "../support/daemon.js";
+import type { GitFixture } from "../support/git-fixture.js";
 import { fixture } from "../support/git-mirror.js";
 import { ask } from "../support/graphql.js";
 import { cliUrl } from "../support/program.js";
@@ -32,6 +36,22 @@ async function trawl(daemon: DaemonProcess, ...args: string[]): Promise<{ code: 
       resolve({ code: Number(error?.code ?? 0), out, err }),
     );
   });
+}
+
+const linesOfText = 440_000;
+const namesOfFolder = 70;
+const matchesOfAll = linesOfText * namesOfFolder ** 2;
+
+/** Commits one text under many paths: as many folders as names in each. */
+function commitText(source: GitFixture, text: string): void {
+  const git = (args: readonly string[], input: string): string =>
+    execFileSync("git", args, { cwd: source.path, input, encoding: "utf8" }).trim();
+  const folder = (entry: string): string =>
+    git(["mktree"], Array.from({ length: namesOfFolder }, (_, i) => `${entry}\t${i}\n`).join(""));
+  const blob = git(["hash-object", "-w", "--stdin"], text);
+  const root = folder(`040000 tree ${folder(`100644 blob ${blob}`)}`);
+  const people = ["-c", "user.name=Fixture", "-c", "user.email=fixture@example.org"];
+  source.updateRef("refs/heads/main", git([...people, "commit-tree", root], "a commit\n"));
 }
 
 async function start(t: Test): Promise<DaemonProcess> {
@@ -172,5 +192,25 @@ t.test("what is cut", async (t) => {
     }
     const { text } = await stream(daemon, "foo\u2028bar file:none lang:nothing\u2029", {});
     t.notMatch(text, /[\u2028\u2029]/, "nor in an alert");
+  });
+
+  await t.test("more matches than 31 bits can count", async (t) => {
+    const source = fixture(t);
+    commitText(source, "!\n".repeat(linesOfText));
+    await daemon.add("many", source.path);
+    const { matches, progress } = await stream(daemon, "! count:all", { receipt: "1", display: "5" });
+    t.ok(matchesOfAll > 2 ** 31);
+    t.equal(progress.matchCount, matchesOfAll);
+    t.match(progress.receipt, { matchCount: matchesOfAll, digestedMatches: 5 });
+    t.same(
+      Object.keys(progress.receipt?.excludedByReason ?? {}),
+      ["display-limit"],
+      "no other limit than that of the display",
+    );
+    t.equal(matches[0]?.lineMatches?.length, 5);
+    const limited = (await stream(daemon, "! count:2147483647", { display: "5" })).progress;
+    t.equal(limited.matchCount, 2 ** 31 - 1, "a limit is exact");
+    const [suggested] = limited.skipped.flatMap((one) => one.suggested ?? []);
+    t.equal(suggested?.queryExpression, "count:all", "there is no larger number");
   });
 });

@@ -4,6 +4,7 @@ import type { RequestContext } from "../../browse/request-context.js";
 import { RepositorySource, toRepositorySource } from "../../browse/repository-source.js";
 import { type Alert, pathOfMatch, type Receipt, type Skipped, type StreamMatch } from "../../model/stream-events.js";
 import { type Collected, SearchCollector } from "./search-collector.js";
+import { intCount } from "./int-count.js";
 import { CommitMatchSource, FileMatchSource } from "./match-sources.js";
 import type { SearchReceipt } from "../../search/report/search-receipt.js";
 
@@ -114,6 +115,10 @@ export class SearchResultsSource {
   }
 
   get matchCount(): number {
+    return intCount(this.#matches);
+  }
+
+  get #matches(): number {
     return this.#collected.progress?.matchCount ?? 0;
   }
 
@@ -126,7 +131,7 @@ export class SearchResultsSource {
     const mayBeMore =
       this.limitHit ||
       (end !== undefined && (end.notSearched.cloning.length > 0 || end.notSearched.timedOut.length > 0));
-    return `${this.matchCount}${mayBeMore ? "+" : ""}`;
+    return `${this.#matches}${mayBeMore ? "+" : ""}`;
   }
 
   get limitHit(): boolean {
@@ -157,7 +162,7 @@ export class SearchResultsSource {
     return this.#collected.filters.map(({ value, label, count, limitHit, kind }) => ({
       value,
       label,
-      count,
+      count: intCount(count),
       limitHit,
       kind,
     }));
@@ -184,13 +189,19 @@ export class SearchResultsSource {
     const { plan, estimate, took } = explain;
     return {
       plan,
-      estimate: estimate === undefined ? null : { ...estimate, textBytes: String(estimate.textBytes) },
+      estimate:
+        estimate === undefined
+          ? null
+          : { ...estimate, documents: intCount(estimate.documents), textBytes: String(estimate.textBytes) },
       took: { ...took, workerMs: took.workerMs ?? null, stats: took.stats ?? null },
     };
   }
 
   get duplicates() {
-    return this.#collected.progress?.duplicates ?? null;
+    const { duplicates } = this.#collected.progress ?? {};
+    if (duplicates === undefined) return null;
+    const { places, matchesInAllPlaces, complete } = duplicates;
+    return { places: intCount(places), matchesInAllPlaces: intCount(matchesInAllPlaces), complete };
   }
 
   /** Names of repositories that were not searched, or not completely. */
@@ -201,7 +212,7 @@ export class SearchResultsSource {
   /** Lines that match, by language. */
   get languages() {
     return this.#collected.filters.flatMap(({ kind, label, count }) =>
-      kind === "lang" ? [{ name: label, totalBytes: 0, totalLines: count }] : [],
+      kind === "lang" ? [{ name: label, totalBytes: 0, totalLines: intCount(count) }] : [],
     );
   }
 }
@@ -264,10 +275,10 @@ export class ReceiptSource {
     const summary: Receipt = receipt.summary("");
     this.generation = summary.generation;
     this.complete = summary.complete;
-    this.matchCount = summary.matchCount;
-    this.documentsSearched = summary.documentsSearched;
+    this.matchCount = intCount(summary.matchCount);
+    this.documentsSearched = intCount(summary.documentsSearched);
     this.digest = summary.digest;
-    this.digestedMatches = summary.digestedMatches;
+    this.digestedMatches = intCount(summary.digestedMatches);
     this.lists = receipt;
   }
 }

@@ -5,7 +5,8 @@ export type YesNoOnly = "yes" | "no" | "only";
 
 /* Parsers of field values. Each throws a `TrawlError` with code `bad-query`; the validator adds the position. */
 
-const countMax = 2_147_483_647;
+/** The largest number that `count:` takes, as in Sourcegraph; only `count:all` has more matches. */
+export const countMax = 2_147_483_647;
 
 export function readCount(value: string): number {
   if (!/^[+-]?[0-9]+$/.test(value)) throw bad(`field count has value ${value}, ${value} is not a number`);

@@ -20,7 +20,7 @@ export interface SearchPlan {
 /** How a basic query treats its results. */
 export interface ResultOptions {
   readonly select: string | undefined;
-  /** The limit on matches; 99,999,999 stands for `count:all`, undefined for no `count:`. */
+  /** The limit on matches; 99,999,999 stands for `count:all`, which is no limit, undefined for no `count:`. */
   readonly count: number | undefined;
   /** Milliseconds, before the site's maximum is applied; undefined without `timeout:`. */
   readonly timeoutMs: number | undefined;

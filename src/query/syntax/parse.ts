@@ -68,7 +68,7 @@ const mixedGroups =
   "i'm having trouble understanding that query. The combination of parentheses is the problem. " +
   "Try using the content: filter to quote patterns that contain parentheses";
 
-/** The value of `count:all`: more matches than any search finds. */
+/** The value of `count:all`, as in the clients of Sourcegraph: it stands for no limit, and any other number for itself. */
 export const countAll = 99_999_999;
 
 /**

@@ -1,6 +1,7 @@
 import { lineBytesUnlimited, type SearchRequest } from "../../model/search-request.js";
 import type { Quota } from "../../model/quota.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
+import { countAll } from "../../query/syntax/parse.js";
 import { ContentClaims } from "../../protocol/content-claims.js";
 import {
   type ControlBlock,
@@ -19,8 +20,8 @@ const lineTextBytesMax = 1_500_000;
 /** A search with a higher limit counts as exhaustive, and yields to interactive searches. */
 const interactiveCountMax = 100_000;
 
-/** Counts are 32 bits wide. */
-const countUnlimited = 0x7fff_ffff;
+/** More than is ever found, and a number up to which all are exact. */
+export const countUnlimited = Number.MAX_SAFE_INTEGER;
 
 /** The limits of the daemon. */
 export interface LimitDefaults {
@@ -51,7 +52,10 @@ export function searchLimits(
   if (scope !== undefined) return unlimited(plan, scope.timeoutMs);
   // Matches that a limit cuts would seem to have come or gone.
   if (since !== undefined) return unlimited(plan, environment.maxTimeoutMs);
-  const counts = plan.resultOptions.map(({ count }) => count ?? request.defaultCount ?? environment.defaultCount);
+  const counts = plan.resultOptions.map(({ count }) => {
+    const wanted = count ?? request.defaultCount ?? environment.defaultCount;
+    return wanted === countAll ? countUnlimited : wanted;
+  });
   const matchCountMax = Math.max(...counts);
   return {
     matchCountMax,

@@ -1,5 +1,6 @@
 import type { Omission, Skipped } from "../../model/stream-events.js";
 import { isSymbolFault, symbolFaults } from "../../model/symbol-failure.js";
+import { countMax } from "../../query/fields/values.js";
 import { skipReasons } from "../../model/skip-reason.js";
 import type { UnsearchedFile, ExcludedFile } from "../../protocol/messages.js";
 import type { MissingRevision } from "../repositories/repository-resolver.js";
@@ -280,8 +281,9 @@ export function number(count: number): string {
 }
 
 /** The next larger limit to suggest. */
-function largerCount(limit: number): number {
-  return Math.floor((limit + 1500) / 1000) * 1000;
+function largerCount(limit: number): number | "all" {
+  const larger = Math.floor((limit + 1500) / 1000) * 1000;
+  return larger > countMax ? "all" : larger;
 }
 
 function matchLimit(limit: number | undefined): Skipped {

@@ -29,6 +29,7 @@ export interface ReceiptSource {
   readonly repositories: readonly Repository[];
   readonly excluded: OmissionSource;
   readonly digest: ResultDigest;
+  readonly digestedMatches: number;
   readonly matchCount: number;
 }
 
@@ -86,7 +87,7 @@ export class SearchReceipt {
 
   /** The receipt with the first items of its lists. */
   summary(url: string): Receipt {
-    const { digest, matchCount } = this.#source;
+    const { digest, digestedMatches, matchCount } = this.#source;
     return {
       url,
       generation: this.#generation,
@@ -94,7 +95,7 @@ export class SearchReceipt {
       matchCount,
       documentsSearched: this.#documentCount,
       digest: printDigest(digest),
-      digestedMatches: digest[4],
+      digestedMatches,
       repositories: this.repositories(0, eventItemsMax),
       excluded: this.excluded(0, eventItemsMax),
       excludedByReason: Object.fromEntries(this.#groups.map(({ reason, count }) => [reason, count])),

@@ -70,6 +70,7 @@ export class SearchReport {
       repositories: repositoriesOfAll(this.#resolutions),
       excluded: this.#excluded((id) => repositories().byId(id)?.name ?? ""),
       digest: counts.digest.sum,
+      digestedMatches: counts.digest.matchCount,
       matchCount: counts.duplicates?.matchesInAllPlaces ?? counts.matchCount,
     };
   }

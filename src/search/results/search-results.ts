@@ -257,6 +257,8 @@ export class SearchResults {
 class SearchDigest {
   /** Undefined before the first digest is added. */
   #sum: ResultDigest | undefined;
+  /** Matches in the sum, whose own count has 32 bits. */
+  matchCount = 0;
   readonly #isWanted: boolean;
 
   constructor(isWanted: boolean) {
@@ -268,13 +270,14 @@ class SearchDigest {
   }
 
   addBatch(digest: ResultDigest | undefined): void {
-    if (digest !== undefined) addDigest(this.sum, digest);
+    if (digest === undefined) return;
+    addDigest(this.sum, digest);
+    this.matchCount += digest[4];
   }
 
   /** Adds a commit or a diff, with the number of its matches that are sent. */
   addCommit(repository: string, kind: "commit" | "diff", oid: string, matchCount: number): void {
-    if (this.#isWanted)
-      addToDigest(this.sum, repositoryKey(repository, oid), Buffer.from(digestKinds[kind]), matchCount, 0);
+    this.#addOne(repositoryKey(repository, oid), digestKinds[kind], matchCount, 0);
   }
 
   addRepository(repository: string, revision: string): void {
@@ -288,7 +291,13 @@ class SearchDigest {
   }
 
   #add(repository: string, text: string): void {
-    if (this.#isWanted) addToDigest(this.sum, repositoryKey(repository, ""), Buffer.from(text), noPosition, noPosition);
+    this.#addOne(repositoryKey(repository, ""), text, noPosition, noPosition);
+  }
+
+  #addOne(key: Buffer, text: string, a: number, b: number): void {
+    if (!this.#isWanted) return;
+    addToDigest(this.sum, key, Buffer.from(text), a, b);
+    this.matchCount++;
   }
 }
 

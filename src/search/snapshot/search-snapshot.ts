@@ -109,7 +109,7 @@ export function describeRestriction(plan: SearchPlan): string {
   const { basicQueries, resultOptions } = plan;
   if (searchesHistory(plan) && basicQueries.some(leavesOutHistory))
     return "after a crash or a restart of the daemon this stream is gone, because its query leaves out a history (rev:^…)";
-  if (resultOptions.every(({ count }) => count !== undefined && count >= countAll)) return "";
+  if (resultOptions.every(({ count }) => count === countAll)) return "";
   return (
     "after a crash or a restart of the daemon this stream goes on only if the search does not reach its limit of matches; " +
     "with count:all it always does"
