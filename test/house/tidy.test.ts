@@ -204,6 +204,30 @@ t.test("a page imports from the foundation of the pages only", async (t) => {
   t.ok(count.seen > 10);
 });
 
+t.test("a style sheet of a page changes nothing on another page", (t) => {
+  // A sheet that was loaded stays: a page that is opened from another one has the sheets of both.
+  const partOf = (path: string): string => /^src\/web\/([^/]+)\//.exec(path)?.[1] ?? "";
+  const users = new Map<string, Set<string>>();
+  for (const path of typescript.filter((path) => path.startsWith("src/web/")))
+    for (const [, names = ""] of (textOf.get(path) ?? "").matchAll(/\bclass(?:Name)?(?:=|: | = )\{?["`]([\w -]+)/g))
+      for (const name of names.split(" ")) users.set(name, (users.get(name) ?? new Set()).add(partOf(path)));
+  let count = 0;
+  for (const sheet of tracked.filter((path) => path.startsWith("src/web/") && path.endsWith(".css"))) {
+    const part = partOf(sheet);
+    if (webFoundation.includes(part)) continue;
+    const text = readFileSync(sheet, "utf8").replace(/\/\*[^*]*\*\//g, "");
+    for (const [, selectors = ""] of text.matchAll(/([^{};]+)\{/g))
+      for (const selector of selectors.split(",").filter((one) => one.includes("."))) {
+        count++;
+        const [, first = ""] = /\.([\w-]+)/.exec(selector) ?? [];
+        const others = [...(users.get(first) ?? [])].filter((other) => other !== part && other !== "");
+        if (others.length > 0) t.fail(`${sheet}: ${selector.trim()} also applies in ${others}: name what it is in`);
+      }
+  }
+  t.ok(count > 100 && users.size > 100, `${count} selectors, ${users.size} classes`);
+  t.end();
+});
+
 t.test("the GraphQL operations of the pages fit the schema", async (t) => {
   const operations = findWebOperations();
   t.ok(operations.length > 80, `${operations.length} operations`);

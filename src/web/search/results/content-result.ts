@@ -104,7 +104,7 @@ class ChunkView {
   readonly element: HTMLElement;
   readonly #match: StreamMatch;
   readonly #context: ResultContext;
-  readonly #rows = element("div", { class: "rows" });
+  readonly #rows = element("div", { class: "lines" });
   readonly #url: string;
   #lines: readonly CodeLine[];
 
