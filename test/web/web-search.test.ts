@@ -20,6 +20,9 @@ function makeRepository(): GitFixture {
       "src/needle.ts": `// first\n${filler}\nexport function findNeedle(text: string): string {\n  return "needle";\n}\n${filler}\n`,
       "src/many.txt": "needle\nother\nother\n".repeat(40),
       "docs/a b#c?.md": "A needle, und eine Nadel mit 🧵 needle.\n",
+      ...Object.fromEntries(
+        Array.from({ length: 90 }, (_, at) => [`pile/${at}.txt`, "heap\n\n\n\n".repeat(1 + (at % 7))]),
+      ),
       [`${hostile.replaceAll("/", "")}.html`]: `needle ${hostile}</code></article>\n`,
     },
   });
@@ -46,6 +49,7 @@ t.test("the search page", { skip: withoutBrowser }, async (t) => {
   await testKinds(t, daemon, browser);
   await testAddress(t, daemon, browser);
   await testContent(t, daemon, browser);
+  await testWayBack(t, daemon, browser);
   await testMessages(t, daemon, browser);
 });
 
@@ -160,6 +164,49 @@ async function testContent(t: Test, daemon: DaemonProcess, browser: Browser): Pr
         t.match(await page.locator(".result").first().textContent(), /onerror="document/);
         t.match(await page.title(), /· Trawl$/);
       }
+    });
+  });
+}
+
+/** The name of the first result in sight, and where it is. */
+const firstInSight = `(() => {
+  const all = [...document.querySelectorAll(".result")];
+  const first = all.find((result) => result.getBoundingClientRect().bottom > 60);
+  return first && first.getAttribute("aria-label") + " " + Math.round(first.getBoundingClientRect().top);
+})()`;
+
+/** How the lines of a file are laid out. */
+const fileLayout = `[...document.querySelectorAll(".file-lines .line")].map((line) => {
+  const [outer, inner] = [line, line.querySelector("code")].map((part) => part.getBoundingClientRect());
+  return [outer.x, outer.width, outer.height, inner.x, inner.height, getComputedStyle(line.parentElement).paddingTop];
+})`;
+
+async function testWayBack(t: Test, daemon: DaemonProcess, browser: Browser): Promise<void> {
+  await t.test("a file that is opened from a result, and the way back", async (t) => {
+    await withPage(t, browser, daemon.url, {}, async (page) => {
+      await search(page, daemon, "heap");
+      await page.evaluate("window.scrollTo(0, 6000)");
+      let place = "";
+      await until("the list rests", async () => {
+        const before = place;
+        place = await page.evaluate<string>(firstInSight);
+        return place === before;
+      });
+      const name = place.split(" ")[0] ?? "";
+      const result = page.locator(`.result[aria-label="${name}"]`);
+      await result.locator(".fold").dispatchEvent("click");
+      place = await page.evaluate<string>(firstInSight);
+      await result.locator(".path").dispatchEvent("click");
+      await page.locator(".file-lines .line").first().waitFor();
+      const opened = await page.evaluate(fileLayout);
+      await page.goBack();
+      await becomes(t, () => page.evaluate(firstInSight), place, "the same result is at the same place");
+      t.equal(await result.locator(".fold").getAttribute("aria-expanded"), "false", "it is still folded");
+      await page.goForward();
+      await page.locator(".file-lines .line").first().waitFor();
+      await page.reload();
+      await page.locator(".file-lines .line").first().waitFor();
+      t.same(await page.evaluate(fileLayout), opened, "the file looks as it does when it is loaded again");
     });
   });
 }

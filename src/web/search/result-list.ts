@@ -17,6 +17,15 @@ const firstResultsMax = 3;
 /** Makes the element of a result. */
 export type ResultView = (match: StreamMatch, key: string) => HTMLElement;
 
+/** Where someone was in the list, by a result: heights above it are guesses again when the list is made again. */
+export interface ListPlace {
+  readonly group: number;
+  /** Of the result in its group. */
+  readonly index: number;
+  /** Pixels from the top of the window to that of the result; it may be negative. */
+  readonly offset: number;
+}
+
 interface ShownGroup {
   readonly element: HTMLElement;
   /** Results that are in the element. */
@@ -32,6 +41,7 @@ export class ResultList {
   readonly #host: HTMLElement;
   readonly #store: ResultStore;
   readonly #view: ResultView;
+  readonly #onPlace: (place: ListPlace | undefined) => void;
   readonly #above = element("div", { "aria-hidden": "true" });
   readonly #below = element("div", { "aria-hidden": "true" });
   readonly #shown = new Map<number, ShownGroup>();
@@ -41,18 +51,35 @@ export class ResultList {
   #measuredHeight = 0;
   #measuredCount = 0;
   #frame = 0;
+  /** The place that is held until the results around it are there, or someone scrolls. */
+  #held: ListPlace | undefined;
+  readonly #release = (): void => {
+    this.#held = undefined;
+  };
 
-  /** The list ends with `close`. */
-  constructor(host: HTMLElement, store: ResultStore, view: ResultView) {
+  /**
+   * The list ends with `close`. It begins at `place`, undefined for its top, as soon as the store has that result.
+   * `onPlace` is told the place of each frame.
+   */
+  constructor(
+    host: HTMLElement,
+    store: ResultStore,
+    view: ResultView,
+    place: ListPlace | undefined,
+    onPlace: (place: ListPlace | undefined) => void,
+  ) {
     this.#host = host;
     this.#store = store;
     this.#view = view;
+    this.#held = place;
+    this.#onPlace = onPlace;
     host.replaceChildren(this.#above, this.#below);
     this.#sizes = new ResizeObserver((entries) => {
       for (const { target } of entries) this.#measure(target as HTMLElement);
     });
     window.addEventListener("scroll", this.#onScroll, { passive: true });
     window.addEventListener("resize", this.#onScroll);
+    for (const name of scrollingEvents) window.addEventListener(name, this.#release, { passive: true });
     this.update();
   }
 
@@ -61,6 +88,7 @@ export class ResultList {
     this.#sizes.disconnect();
     window.removeEventListener("scroll", this.#onScroll);
     window.removeEventListener("resize", this.#onScroll);
+    for (const name of scrollingEvents) window.removeEventListener(name, this.#release);
     this.#host.replaceChildren();
   }
 
@@ -75,19 +103,61 @@ export class ResultList {
 
   update(): void {
     if (this.#store.groupCount === 0) return;
+    const held = this.#held !== undefined && this.#held.group < this.#store.groupCount ? this.#held : undefined;
+    if (held !== undefined) return this.#updateAt(held);
     // For the first frame, where the list is must not be measured: the browser would lay out the page twice.
     const isFirst = this.#shown.size === 0;
-    const [first, last] = this.#visibleGroups(isFirst ? 0 : -this.#host.getBoundingClientRect().top);
+    if (!isFirst && this.#held === undefined) this.#onPlace(this.#findPlace());
+    const top = isFirst ? 0 : -this.#host.getBoundingClientRect().top;
+    if (this.#showAround(top, isFirst ? firstResultsMax : resultsPerFrameMax)) this.refresh();
+    this.#setSpaces();
+  }
+
+  /** Shows the results around a place, first of all the one that it names, and scrolls to it. */
+  #updateAt(held: ListPlace): void {
+    const { group, index, offset } = held;
+    const missing = index + 1 - (this.#shown.get(group)?.count ?? 0);
+    let top = -offset;
+    for (let at = 0; at < group; at++) top += this.#heightOf(at);
+    const isMade = missing > 0 && this.#show(group, missing) > 0;
+    const hasMore = this.#showAround(top, resultsPerFrameMax) || isMade;
+    this.#setSpaces();
+    const shown = this.#shown.get(group)?.element;
+    const result = shown?.children[index];
+    const distance = ((result ?? shown)?.getBoundingClientRect().top ?? offset) - offset;
+    const before = window.scrollY;
+    if (Math.abs(distance) >= 1) window.scrollBy({ top: distance, behavior: "instant" });
+    // At an end of the page it stays where it is.
+    const isThere = window.scrollY === before;
+    if (isThere && !hasMore && result !== undefined) this.#release();
+    // A result that is still to be read, or to be found, comes with an update of its own.
+    if (!isThere || hasMore || this.#held === undefined) this.refresh();
+  }
+
+  /** The first result in sight; undefined at the top of the page. */
+  #findPlace(): ListPlace | undefined {
+    if (window.scrollY <= 0) return undefined;
+    for (const [group, { element: shown }] of [...this.#shown].sort(([one], [other]) => one - other)) {
+      if (shown.getBoundingClientRect().bottom <= headerHeight) continue;
+      const index = [...shown.children].findIndex((child) => child.getBoundingClientRect().bottom > headerHeight);
+      const offset = shown.children[index]?.getBoundingClientRect().top;
+      if (offset !== undefined) return { group, index, offset };
+    }
+    return undefined;
+  }
+
+  /** Shows the groups near the visible part, which begins at `top`. Returns whether more remains than this many results. */
+  #showAround(top: number, countMax: number): boolean {
+    const [first, last] = this.#visibleGroups(top);
     for (const [index, { element: old }] of this.#shown) {
       if (index >= first && index <= last) continue;
       this.#sizes.unobserve(old);
       old.remove();
       this.#shown.delete(index);
     }
-    let left = isFirst ? firstResultsMax : resultsPerFrameMax;
+    let left = countMax;
     for (let index = first; index <= last; index++) left -= this.#show(index, left);
-    if (left <= 0) this.refresh();
-    this.#setSpaces();
+    return left <= 0;
   }
 
   /** The first and the last group that are at most a screen and a half away from the visible part, which begins at `top`. */
@@ -135,6 +205,7 @@ export class ResultList {
         group.count = 0;
         group.element.replaceChildren();
         this.#append(index, group, found);
+        if (this.#held !== undefined) this.refresh();
       },
       () => group.element.replaceChildren("These results could not be read again. Run the search once more."),
     );
@@ -176,6 +247,12 @@ export class ResultList {
     this.#below.style.height = `${Math.min(below, spaceMax)}px`;
   }
 }
+
+/** Pixels that the header covers. */
+export const headerHeight = 60;
+
+/** What someone does to scroll. */
+const scrollingEvents = ["wheel", "touchmove", "keydown", "pointerdown"] as const;
 
 /** Browsers limit the height of a page to about 33 million pixels. */
 const spaceMax = 15_000_000;

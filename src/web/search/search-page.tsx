@@ -2,7 +2,8 @@ import "./search-page.css";
 import "./results.css";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { queryOfAddress } from "../query/query-state.js";
-import { address } from "../route/router.js";
+import type { StreamMatch } from "../../model/stream-events.js";
+import { address, arrival } from "../route/router.js";
 import { addKeys } from "../ui/keys.js";
 import { FilterPanel } from "./filter-panel.js";
 import { SearchHome } from "./search-home.js";
@@ -11,7 +12,7 @@ import { RunSummary } from "./run-summary.js";
 import { lazyReader } from "./results/lazy-reader.js";
 import { resultView } from "./results/result-views.js";
 import type { ResultState } from "./results/result-context.js";
-import { ResultList } from "./result-list.js";
+import { headerHeight, ResultList } from "./result-list.js";
 import { currentRun, followAddress, type SearchRun } from "./search-run.js";
 
 /** `/search`: the results of the query in the address, or the start page. */
@@ -20,15 +21,6 @@ export function SearchPage() {
   const run = currentRun.value;
   // The first search begins, and its list is there, before the browser paints.
   useLayoutEffect(followAddress, []);
-  useLayoutEffect(() => {
-    if (run === undefined) return undefined;
-    // When the page is left, the address has changed and the next page is scrolled already.
-    const follow = (): void => {
-      run.scrollY = window.scrollY;
-    };
-    window.addEventListener("scroll", follow, { passive: true });
-    return () => window.removeEventListener("scroll", follow);
-  }, [run]);
   useEffect(() => {
     if (run !== undefined) document.title = `${run.query.text} · Trawl`;
   }, [run]);
@@ -61,10 +53,9 @@ function Results({ run }: { readonly run: SearchRun }) {
   useLayoutEffect(() => {
     if (host.current === null) return undefined;
     const reader = lazyReader();
-    const states = new Map<string, ResultState>();
     const state = (key: string): ResultState => {
-      const known = states.get(key) ?? {};
-      states.set(key, known);
+      const known = run.states.get(key) ?? {};
+      run.states.set(key, known);
       return known;
     };
     const context = {
@@ -72,8 +63,13 @@ function Results({ run }: { readonly run: SearchRun }) {
       highlight: reader.highlight,
       readLines: reader.readLines,
     };
-    const made = new ResultList(host.current, run.store, (match, key) => resultView(match, key, context));
-    if (run.scrollY > 0) window.scrollTo(0, run.scrollY);
+    // The browser's own way back knows pixels only, and the results above are as high as they were when they are measured.
+    history.scrollRestoration = "manual";
+    if (arrival.peek() === "history" && run.place === undefined) window.scrollTo(0, 0);
+    const view = (match: StreamMatch, key: string): HTMLElement => resultView(match, key, context);
+    const made = new ResultList(host.current, run.store, view, run.place, (place) => {
+      run.place = place;
+    });
     // The first results are in the document at once, later ones with the next frame. An effect would begin to follow the
     // search only after a paint, and the first results are often there before.
     const forget = run.version.subscribe((version) => (version === 1 ? made.update() : made.refresh()));
@@ -81,6 +77,7 @@ function Results({ run }: { readonly run: SearchRun }) {
       forget();
       made.close();
       reader.close();
+      history.scrollRestoration = "auto";
     };
   }, [run]);
   return <section ref={host} class="results" aria-label="Results" />;
@@ -96,6 +93,3 @@ function stepToResult(direction: 1 | -1): void {
   target?.focus({ preventScroll: true });
   target?.scrollIntoView({ block: "nearest" });
 }
-
-/** Pixels that the header covers. */
-const headerHeight = 60;

@@ -5,7 +5,9 @@ import { addFilters } from "../../query/plan/rewrite.js";
 import { readEvents } from "../api/event-stream.js";
 import { queryOfAddress, type QueryState } from "../query/query-state.js";
 import { painted } from "../ui/delay.js";
+import type { ListPlace } from "./result-list.js";
 import { ResultStore } from "./result-store.js";
+import type { ResultState } from "./results/result-context.js";
 import { address, arrival, page } from "../route/router.js";
 
 /** Longer lines are cut, with a sign: one line of a generated file may be longer than all others together. */
@@ -33,15 +35,19 @@ export class SearchRun {
   readonly error = signal<Error | undefined>(undefined);
   /** Grows with each event of matches. */
   readonly version = signal(0);
-  /** Where the page was scrolled to when it was left. */
-  scrollY = 0;
+  /** Where the page was scrolled to when it was left; undefined for its top. */
+  place: ListPlace | undefined;
+  /** What was folded and unfolded, by the keys of the results. */
+  readonly states = new Map<string, ResultState>();
   /** The newest filters, while the first results, which came with them, are not painted yet. */
   #firstFilters: string | undefined;
   readonly #stop = new AbortController();
   #isComplete = false;
 
-  constructor(query: QueryState) {
+  /** `place` is where a previous search of the same address was left. */
+  constructor(query: QueryState, place: ListPlace | undefined) {
     this.query = query;
+    this.place = place;
     void this.#run();
   }
 
@@ -136,7 +142,7 @@ function showRun(href: string, query: QueryState, isWayBack: boolean): void {
     currentRun.value = known;
     return;
   }
-  const run = new SearchRun(query);
+  const run = new SearchRun(query, isWayBack ? known?.place : undefined);
   kept.delete(href);
   kept.set(href, run);
   for (const [oldest, old] of kept) {
