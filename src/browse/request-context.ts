@@ -227,7 +227,8 @@ export class RequestContext {
 
   /** The actor responsible for a change. Throws `forbidden` without an account. */
   get actor(): Actor {
-    const { userId, name, sudoBy, credential } = this.viewer;
+    const { userId, name, sudoBy, credential, narrowed } = this.viewer;
+    if (narrowed !== undefined) throw new TrawlError("forbidden", onlyReads);
     if (userId === undefined) throw new TrawlError("forbidden", notAuthenticated);
     if (this.#mayNotAct) throw new TrawlError("forbidden", "the credential of this request is no longer valid");
     return {
@@ -257,14 +258,21 @@ export class RequestContext {
     return actor;
   }
 
-  /** Whether the viewer has an account, or is the operator. */
+  /** Throws `forbidden` if the viewer has a narrow token, which only searches and reads. */
+  requireAllRights(): void {
+    if (this.viewer.narrowed !== undefined) throw new TrawlError("forbidden", onlyReads);
+  }
+
+  /** Whether the viewer has the rights of an account, or is the operator. */
   get isUser(): boolean {
+    if (this.viewer.narrowed !== undefined) return false;
     return this.viewer.userId !== undefined || this.viewer.isSiteAdmin;
   }
 
   /** Whether the viewer is the user or organization with this id, a member of it, or a site admin. */
   mayActFor(ownerId: number): boolean {
-    const { userId, isSiteAdmin } = this.viewer;
+    const { userId, isSiteAdmin, narrowed } = this.viewer;
+    if (narrowed !== undefined) return false;
     if (isSiteAdmin || userId === ownerId) return true;
     return (
       userId !== undefined && this.services.accounts.organizations.get(ownerId)?.memberIds.includes(userId) === true
@@ -279,6 +287,9 @@ export class RequestContext {
     return actor;
   }
 }
+
+const onlyReads =
+  "this access token is narrow: it only searches and reads repositories; send a token with the scope user:all";
 
 /**
  * Number of searches of one request that run concurrently; the others wait, so that one request does not use up all

@@ -40,8 +40,9 @@ export class VisibleTables {
   of(viewer: Viewer): RepositoryTable {
     this.#whole ??= resultAtOnce(listed([...this.#repositories()], this.#earlier));
     this.#earlier = undefined;
-    if (viewer.isSiteAdmin || !this.#whole.hasPrivate) return this.#whole;
-    const key = this.#cacheKey(viewer.readerNames);
+    const isLimited = viewer.narrowed?.repositories !== undefined;
+    if (!isLimited && (seesPrivate(viewer) || !this.#whole.hasPrivate)) return this.#whole;
+    const key = isLimited ? limitedKey(viewer) : this.#cacheKey(viewer.readerNames);
     const known = this.#parts.get(key);
     const part = known ?? filterVisible(this.#whole, viewer);
     this.#parts.delete(key);
@@ -129,8 +130,23 @@ function* listed(all: readonly Repository[], earlier: RepositoryTable | undefine
   return yield* RepositoryTable.inSteps(visible, visible.length === all.length, earlier);
 }
 
-function filterVisible(whole: RepositoryTable, { readerNames }: Viewer): RepositoryTable {
-  const names = new Set(readerNames);
+/** No name contains a newline. */
+function limitedKey(viewer: Viewer): string {
+  const readers = seesPrivate(viewer) ? "*" : viewer.readerNames.join(" ");
+  return [readers, ...(viewer.narrowed?.repositories ?? [])].join("\n");
+}
+
+function seesPrivate({ isSiteAdmin, narrowed }: Viewer): boolean {
+  return isSiteAdmin || narrowed?.seesPrivate === true;
+}
+
+function filterVisible(whole: RepositoryTable, viewer: Viewer): RepositoryTable {
+  const names = new Set(viewer.readerNames);
+  const only = viewer.narrowed?.repositories;
+  if (only !== undefined) {
+    const found = only.flatMap((name) => whole.byName(name) ?? []).filter((one) => maySee(one, viewer));
+    return found.length === whole.count ? whole : RepositoryTable.of(found, false, undefined);
+  }
   const visible = whole.values().filter((repository) => mayRead(repository, names));
   return visible.length === whole.count ? whole : RepositoryTable.of(visible, false, whole);
 }
@@ -141,7 +157,9 @@ function mayRead({ private: isPrivate, readers }: Repository, names: ReadonlySet
 
 /** Whether the viewer may read the repository. */
 export function maySee(repository: Repository, viewer: Viewer): boolean {
-  return viewer.isSiteAdmin || mayRead(repository, new Set(viewer.readerNames));
+  const only = viewer.narrowed?.repositories;
+  if (only !== undefined && !only.includes(repository.name)) return false;
+  return seesPrivate(viewer) || mayRead(repository, new Set(viewer.readerNames));
 }
 
 /** Whether a change may hide the repository from someone who could read it before. */

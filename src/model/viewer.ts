@@ -14,8 +14,20 @@ export interface Viewer {
   readonly sudoBy: string | undefined;
   /** Whether the request comes from a signed-in browser, so that it can sign out. */
   readonly isSignedIn: boolean;
+  /** Absent for viewers with all of their rights. */
+  readonly narrowed?: NarrowedView;
   /** The credential of the request; undefined without an account, and for the operator. */
   readonly credential?: ViewerCredential;
+}
+
+/**
+ * What a narrow token leaves of its user's rights: it reads, and acts for nobody. It has the rights of no site admin, except
+ * that it sees what a site admin sees.
+ */
+export interface NarrowedView {
+  readonly seesPrivate: boolean;
+  /** Names of the only repositories that exist for it, sorted; undefined for all that its user may see. */
+  readonly repositories: readonly string[] | undefined;
 }
 
 /** `scopes` are the permissions of the token. */

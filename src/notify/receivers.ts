@@ -1,5 +1,4 @@
-import { lookup, type LookupAddress } from "node:dns";
-import type { LookupFunction } from "node:net";
+import { checkedLookup } from "../base/checked-lookup.js";
 import { TrawlError } from "../base/errors.js";
 import { isPublicAddress, Networks } from "../base/networks.js";
 import { requireOrigin } from "../base/origin.js";
@@ -55,15 +54,5 @@ export class Receivers {
   }
 
   /** Resolves a name to the addresses that may be connected to. Not called for an address, which an origin lists. */
-  readonly lookup: LookupFunction = (host, options, callback) => {
-    lookup(host, { ...options, all: true }, (error, found: LookupAddress[]) => {
-      if (error !== null) return callback(error, []);
-      const allowed = found.filter(({ address }) => this.refusal(host, address) === undefined);
-      const [first] = allowed;
-      if (first === undefined)
-        return callback(new TrawlError("forbidden", this.refusal(host, found[0].address) ?? ""), []);
-      if (options.all === true) callback(null, allowed);
-      else callback(null, first.address, first.family);
-    });
-  };
+  readonly lookup = checkedLookup((host, address) => this.refusal(host, address));
 }

@@ -270,6 +270,36 @@ t.test("a program is authorized in a browser", async () => {
   await api.expect("revokeToken", 401, { body: new URLSearchParams({ client_id: "other" }) });
 });
 
+t.test("an assistant is authorized by a code", async () => {
+  for (const { id, tag, method } of operations)
+    if (tag === "oauth" && method === "GET" && !id.endsWith("Page")) await api.expect(id, 200);
+  const redirect_uri = "http://127.0.0.1:1/";
+  const headers = { "Content-Type": "application/json" };
+  const description = json({ client_name: "a test", redirect_uris: [redirect_uri] });
+  const { text } = await api.expect("registerClient", 201, { headers, body: description });
+  await api.expect("registerClient", 400, { headers, body: "{}" });
+  const asked = {
+    response_type: "code",
+    client_id: (JSON.parse(text) as { client_id: string }).client_id,
+    redirect_uri,
+    code_challenge: "x".repeat(43),
+    code_challenge_method: "S256",
+  };
+  const own = { Cookie: session, Origin: daemon.url };
+  await api.expect("assistantPage", 302, { query: asked });
+  await api.expect("assistantPage", 200, { headers: own, query: asked });
+  await api.expect("assistantPage", 303, { headers: own, query: { ...asked, scope: "other" } });
+  await api.expect("assistantPage", 400, { headers: own, query: { ...asked, client_id: "other" } });
+  const decision = (more: Record<string, string>) => new URLSearchParams({ ...asked, decision: "deny", ...more });
+  await api.expect("decideOnAssistant", 302, { body: decision({}) });
+  await api.expect("decideOnAssistant", 303, { headers: own, body: decision({}) });
+  await api.expect("decideOnAssistant", 400, { headers: own, body: decision({ client_id: "other" }) });
+  for (const id of ["assistantPage", "decideOnAssistant"]) {
+    await api.refuse(id, 401, "unauthenticated", { headers: { Authorization: "token wrong" } });
+    await api.refuse(id, 403, "forbidden", { headers: { Origin: "https://other.example" } });
+  }
+});
+
 t.test("webhooks", async (t) => {
   const captures = ["host"];
   const headers = { Authorization: `Bearer ${secret}` };

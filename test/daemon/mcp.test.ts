@@ -460,7 +460,9 @@ t.test("mcp.enabled switches it off, and a disabled tool must exist", async (t) 
   const response = await fetch(`${daemon.url}/.api/mcp`, { method: "POST", body: "{}" });
   t.equal(response.status, 404);
   const check = (disabled: readonly string[]): void =>
-    checkDisabledTools({ mcp: { enabled: true, "tools.disabled": disabled } });
+    checkDisabledTools({
+      mcp: { enabled: true, "tools.disabled": disabled, registration: true, clientNetworks: [] },
+    });
   check(["diff_search"]);
   t.throws(() => check(["nonsense"]), /mcp\.tools\.disabled: there is no tool "nonsense"; the tools are commit_search/);
 });

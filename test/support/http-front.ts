@@ -1,3 +1,4 @@
+import { AuthorizationCodes } from "../../src/account/sign-in/authorization-codes.js";
 import { DeviceGrants } from "../../src/account/sign-in/device-grants.js";
 import { TrawlError } from "../../src/base/errors.js";
 import { silentLog } from "../../src/base/log.js";
@@ -30,7 +31,11 @@ export function hollowServices(search: Partial<SearchHandler>, ready: boolean): 
     oauth: {
       policy: "all-users-create",
       devices: new DeviceGrants(),
-      tokens: { createRefreshable: refuse, refresh: refuse, revoke: refuse },
+      tokens: { createRefreshable: refuse, refresh: refuse, revoke: refuse, endGranted: refuse },
+      codes: new AuthorizationCodes(),
+      assistants: undefined,
+      baseUrl: () => "http://trawl.example",
+      recordRefusal: () => undefined,
       hasSession: () => false,
       refreshMs: 0,
       familyMs: 0,

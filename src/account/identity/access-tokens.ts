@@ -7,7 +7,7 @@ import type { Leases } from "./leases.js";
 import type { LastUses } from "./last-uses.js";
 import { hashOfSecretText, hashOfToken, newSecretText, newTokenText } from "./secret-text.js";
 import type { AccessToken, TokenRequest, User, UserFinder } from "./user.js";
-import { checkNote, checkScopes, requireRoom } from "../records/validation.js";
+import { areNarrow, checkNote, checkScopes, requireRoom, type TokenScope } from "../records/validation.js";
 
 interface KnownHash {
   readonly id: number;
@@ -39,13 +39,14 @@ export class AccessTokens {
     this.#users = users;
     this.#lastUses = lastUses;
     this.#table = tables.add<StoredToken>("token/", (before, after) => {
-      if (before !== undefined) this.#byHash.delete(before.hash);
+      if (before !== undefined) this.#byHash.delete(hashIn(before));
       for (const hash of refreshHashes(before)) this.#byRefresh.delete(hash);
       for (const hash of refreshHashes(after)) this.#byRefresh.set(hash, after?.id ?? 0);
       if (before !== undefined && after === undefined)
         leases.end(`token/${before.id}`, "The access token was deleted.");
       if (after !== undefined) {
-        const { id, hash } = after;
+        const { id } = after;
+        const hash = hashIn(after);
         this.#byHash.set(hash, { id, hash: Buffer.from(hash), expiresMs: expiryMs(after) });
       }
       this.#idsOfUser.change(before, after);
@@ -86,15 +87,16 @@ export class AccessTokens {
         const askedMs = lifetimeMs === undefined ? Infinity : now.getTime() + lifetimeMs;
         const endMs = maker?.mayShorten === true ? Math.min(askedMs, this.#expiryMs(maker.id)) : askedMs;
         if (maker !== undefined) this.#checkMaker(maker.id, endMs);
+        const checked = checkScopes(scopes, user.isSiteAdmin);
         const stored: StoredToken = {
           id: this.#changes.newId(),
           userId: user.id,
           creator: actor.who,
           note,
-          scopes: checkScopes(scopes, user.isSiteAdmin),
+          scopes: checked,
           createdAt: now.toISOString(),
           expiresAt: endMs === Infinity ? "" : new Date(endMs).toISOString(),
-          hash: hashOfToken(text) ?? "",
+          hash: storedHash(text, checked),
           ...(maker === undefined ? {} : { madeBy: maker.id }),
         };
         return { steps: [this.#table.put(stored)], result: stored };
@@ -150,10 +152,10 @@ export class AccessTokens {
           userId: user.id,
           creator: user.name,
           note: program.note,
-          scopes: ["user:all"],
+          scopes: program.scopes,
           createdAt: new Date(nowMs).toISOString(),
           expiresAt: new Date(nowMs + lifetimeMs).toISOString(),
-          hash: hashOfToken(texts.text) ?? "",
+          hash: storedHash(texts.text, program.scopes),
           refresh: {
             client: program.client,
             ...newRefresh(texts.refreshText, "", nowMs, refreshMs, new Date(nowMs + familyMs).toISOString()),
@@ -211,6 +213,14 @@ export class AccessTokens {
     const user = token === undefined ? undefined : this.#users.get(token.userId);
     if (token === undefined || user === undefined) return;
     await this.#end(token, { who: user.name, sudoBy: undefined, ...sender, via: `token ${token.id}` });
+  }
+
+  /** Deletes the token with this id, if there is one: what a program obtained it with was used again. */
+  async endGranted(id: number, sender: Sender): Promise<void> {
+    const token = this.#table.get(id);
+    const user = token === undefined ? undefined : this.#users.get(token.userId);
+    if (token === undefined || user === undefined) return;
+    await this.#end(token, { who: user.name, sudoBy: undefined, ...sender, via: `token ${id}` });
   }
 
   /** Deletes a token, unless another request has just done so. */
@@ -331,6 +341,21 @@ export class AccessTokens {
   }
 }
 
+/**
+ * What precedes the hash of a narrow token. A program of before there were such tokens would take one for a token that may do
+ * everything: so it does not find it, should it be given the data.
+ */
+const narrowMark = "narrow:";
+
+/** The hash of a token's text, as it is stored. */
+function storedHash(text: string, scopes: readonly TokenScope[]): string {
+  return `${areNarrow(scopes) ? narrowMark : ""}${hashOfToken(text) ?? ""}`;
+}
+
+function hashIn({ hash }: StoredToken): string {
+  return hash.startsWith(narrowMark) ? hash.slice(narrowMark.length) : hash;
+}
+
 /** A token as it is stored: only hashes of its texts. */
 export interface StoredToken extends Omit<AccessToken, "lastUsedAt"> {
   readonly hash: string;
@@ -362,6 +387,7 @@ export interface Program {
   readonly client: string;
   /** Of its tokens. */
   readonly note: string;
+  readonly scopes: readonly TokenScope[];
 }
 
 /** What a user has approved. */
@@ -435,7 +461,7 @@ export function refreshed(
   return {
     ...before,
     expiresAt: new Date(Math.min(nowMs + lifetimeMs, Date.parse(endsAt))).toISOString(),
-    hash: hashOfToken(text) ?? "",
+    hash: storedHash(text, before.scopes),
     refresh: { ...before.refresh, ...newRefresh(refreshText, given, nowMs, refreshMs, endsAt) },
   };
 }

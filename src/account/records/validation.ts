@@ -1,8 +1,19 @@
 import { TrawlError } from "../../base/errors.js";
 
-/** Permissions of a token. Every token has `user:all`, which includes everything that its user may do. */
-const tokenScopes = ["user:all", "site-admin:sudo"] as const;
-export type TokenScope = (typeof tokenScopes)[number];
+/**
+ * Permissions of a token. `user:all` includes everything that its user may do. A token without it is narrow: it only reads, by
+ * the interfaces that it names, and only the repositories that it names, if it names any.
+ */
+const plainScopes = ["user:all", "site-admin:sudo", "search", "mcp"] as const;
+type PlainScope = (typeof plainScopes)[number];
+export type TokenScope = PlainScope | `repository:${string}`;
+
+/** An interface that a narrow token can be for: searching and reading over HTTP, or the tools for assistants. */
+export type NarrowScope = "search" | "mcp";
+
+const repositoryScope = "repository:";
+const namedRepositoriesMax = 100;
+const repositoryNameCharsMax = 500;
 
 const nameCharsMax = 255;
 
@@ -57,16 +68,27 @@ export function checkPassword(password: string): void {
  * The scopes of a new token. Throws `bad-request` for an invalid combination, or for sudo if `mayHaveSudo` is false.
  */
 export function checkScopes(scopes: readonly string[], mayHaveSudo: boolean): readonly TokenScope[] {
+  if (scopes.length > plainScopes.length + namedRepositoriesMax)
+    throw new TrawlError("bad-request", `an access token names at most ${namedRepositoriesMax} repositories`);
   for (const [at, scope] of scopes.entries()) {
     if (!isScope(scope))
       throw new TrawlError(
         "bad-request",
-        `unknown access token scope ${JSON.stringify(scope)} (valid scopes: ${tokenScopes.join(", ")})`,
+        `unknown access token scope ${JSON.stringify(scope.slice(0, 100))} (valid scopes: ${plainScopes.join(", ")}, ${repositoryScope}NAME)`,
       );
     if (scopes.indexOf(scope) !== at)
       throw new TrawlError("bad-request", `the scope ${JSON.stringify(scope)} is given twice`);
   }
-  if (!scopes.includes("user:all")) throw new TrawlError("bad-request", 'all access tokens must have scope "user:all"');
+  const narrow = scopes.filter((scope) => scope !== "user:all" && scope !== "site-admin:sudo");
+  if (scopes.includes("user:all") && narrow.length > 0)
+    throw new TrawlError(
+      "bad-request",
+      `the scope "user:all" includes everything, so ${JSON.stringify(narrow[0])} would not narrow it: leave one of them out`,
+    );
+  if (!scopes.includes("user:all") && !scopes.includes("search") && !scopes.includes("mcp"))
+    throw new TrawlError("bad-request", 'an access token must have scope "user:all", "search" or "mcp"');
+  if (narrow.length > 0 && scopes.includes("site-admin:sudo"))
+    throw new TrawlError("bad-request", 'the scope "site-admin:sudo" needs the scope "user:all"');
   if (scopes.includes("site-admin:sudo") && !mayHaveSudo) {
     throw new TrawlError("bad-request", 'only a site admin may have a token with scope "site-admin:sudo"');
   }
@@ -74,7 +96,22 @@ export function checkScopes(scopes: readonly string[], mayHaveSudo: boolean): re
 }
 
 function isScope(scope: string): scope is TokenScope {
-  return (tokenScopes as readonly string[]).includes(scope);
+  if (!scope.startsWith(repositoryScope)) return (plainScopes as readonly string[]).includes(scope);
+  const length = scope.length - repositoryScope.length;
+  return length > 0 && length <= repositoryNameCharsMax && !/\s/.test(scope);
+}
+
+/** Whether a token with these scopes is for a part of what its user may do. */
+export function areNarrow(scopes: readonly TokenScope[]): boolean {
+  return !scopes.includes("user:all");
+}
+
+/** The repositories to which the scopes are limited, sorted; undefined if they are to none. */
+export function repositoriesIn(scopes: readonly TokenScope[]): readonly string[] | undefined {
+  const names = scopes.flatMap((scope) =>
+    scope.startsWith(repositoryScope) ? [scope.slice(repositoryScope.length)] : [],
+  );
+  return names.length === 0 ? undefined : names.sort();
 }
 
 const displayNameCharsMax = 255;

@@ -1,9 +1,10 @@
-import { anonymous, type Viewer } from "../../model/viewer.js";
+import { anonymous, type NarrowedView, type Viewer } from "../../model/viewer.js";
 import type { Accounts } from "../identity/accounts.js";
 import type { AccessToken, User } from "../identity/user.js";
 import { auditEntry, type AuditLog, toSender } from "../records/audit-log.js";
 import { isAddedByBrowser, readCredential, readSession, type Credential } from "./credential.js";
 import type { LeaseKey, LeaseTerms } from "../identity/leases.js";
+import { areNarrow, type NarrowScope, repositoriesIn, type TokenScope } from "../records/validation.js";
 import type { Origins } from "./origins.js";
 
 /** Who may create access tokens; with `none`, existing tokens are not accepted either. */
@@ -42,14 +43,26 @@ export type AuthResult =
        */
       readonly recorded?: Promise<void>;
     }
-  /** An HTTP status and a sentence; and whether there was no credential, so that signing in would help. */
-  | { readonly kind: "refused"; readonly status: 401 | 403; readonly message: string; readonly wantsSignIn: boolean };
+  | Refusal;
+
+export interface Refusal {
+  readonly kind: "refused";
+  readonly status: 401 | 403;
+  /** A sentence. */
+  readonly message: string;
+  /** Whether there was no credential, so that signing in would help. */
+  readonly wantsSignIn: boolean;
+  /** Whether the token is valid, but not for this. */
+  readonly lacksScope?: boolean;
+}
 
 /**
  * The only place that determines the sender of a request.
  *
  * A wrong credential is refused even if none is required, because its sender would otherwise mistake the response for
  * an authenticated one. Unknown, revoked and expired tokens and those of deleted users get the same response.
+ *
+ * A narrow token is refused unless the caller names a scope that suffices, so a route that names none is closed to it.
  *
  * A browser sends the session cookie regardless of who wrote the page that makes the request, so it is accepted only if
  * the page is known to belong to us or to a trusted origin: according to the `Origin` header or, under `/.api/` if
@@ -69,7 +82,8 @@ export class Authenticator {
     this.#audit = audit;
   }
 
-  authenticate(request: AuthRequest): AuthResult {
+  /** `suffices` is the scope with which a narrow token may do this. */
+  authenticate(request: AuthRequest, suffices?: NarrowScope): AuthResult {
     const authorization = request.headers.get("authorization");
     const origin = request.headers.get("origin");
     if (isAddedByBrowser(authorization) && origin !== undefined && !this.#trusts(origin, request))
@@ -77,7 +91,7 @@ export class Authenticator {
     const credential = readCredential(request.query, authorization);
     const nowMs = new Date().getTime();
     if (credential.kind === "none") return this.#enterBySession(request, nowMs);
-    const entry = this.#check(credential, request, nowMs);
+    const entry = this.#check(credential, request, nowMs, suffices);
     if (entry.kind === "refused") this.#audit.recordRefusal(toSender(request), entry.message);
     return entry;
   }
@@ -112,7 +126,7 @@ export class Authenticator {
     return headers.has("x-requested-with") || !path.startsWith("/.api/");
   }
 
-  #check(credential: Credential, request: AuthRequest, nowMs: number): AuthResult {
+  #check(credential: Credential, request: AuthRequest, nowMs: number, suffices: NarrowScope | undefined): AuthResult {
     switch (credential.kind) {
       case "none":
         return this.#enterBySession(request, nowMs);
@@ -132,8 +146,13 @@ export class Authenticator {
     if (found === undefined) return refused(401, "Invalid access token.");
     const { token, user } = found;
     if (credential.kind === "sudo") return this.#enterAsAnother(token, user, credential.user, request, nowMs);
+    if (areNarrow(token.scopes) && (suffices === undefined || !token.scopes.includes(suffices)))
+      return {
+        ...refused(403, `This access token is only for ${token.scopes.join(", ")}: it cannot be used here.`),
+        lacksScope: true,
+      };
     this.#recordUse(token.id, user.id, nowMs);
-    return this.#admitted(leaseTerms(token, this.#accounts.toViewer(user), [user]));
+    return this.#admitted(leaseTerms(token, narrowed(this.#accounts.toViewer(user), token.scopes), [user]));
   }
 
   #enterAsAnother(
@@ -178,6 +197,12 @@ function leaseTerms({ id, scopes, expiresAt }: AccessToken, viewer: Viewer, user
   };
 }
 
-function refused(status: 401 | 403, message: string): AuthResult & { kind: "refused" } {
+function narrowed(viewer: Viewer, scopes: readonly TokenScope[]): Viewer {
+  if (!areNarrow(scopes)) return viewer;
+  const view: NarrowedView = { seesPrivate: viewer.isSiteAdmin, repositories: repositoriesIn(scopes) };
+  return { ...viewer, isSiteAdmin: false, narrowed: view };
+}
+
+function refused(status: 401 | 403, message: string): Refusal {
   return { kind: "refused", status, message, wantsSignIn: false };
 }

@@ -1,3 +1,4 @@
+import { ClientDocuments } from "../../account/sign-in/client-documents.js";
 import { isIP } from "node:net";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import { Networks } from "../../base/networks.js";
@@ -48,6 +49,7 @@ export function findOptionProblems(options: OptionValues, mayReadFiles: boolean)
     ["git.networks", () => new Networks(git.networks, "git.networks")],
     ["git.home", () => requireNoHome(git.home)],
     ["index.ctagsCommand", () => requireNoHome(index.ctagsCommand)],
+    ["mcp.clientNetworks", () => new ClientDocuments(options.mcp.clientNetworks, "")],
     ["mcp.tools.disabled", () => checkDisabledTools(options)],
     ["webhooks.secrets", () => readWebhookSecrets(options.webhooks.secrets, mayReadFiles)],
   ];

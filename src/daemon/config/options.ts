@@ -457,6 +457,18 @@ export const optionTable = {
     default: [],
     description: "Tools that are not offered to assistants, such as diff_search.",
   },
+  "mcp.registration": {
+    kind: "boolean",
+    default: true,
+    description:
+      "Let assistants introduce themselves, by dynamic registration or by a document of their own, so that users connect them by the address of the tools alone.",
+  },
+  "mcp.clientNetworks": {
+    kind: "strings",
+    default: [],
+    description:
+      "Addresses and networks, such as 10.0.0.0/8, that are not public and from which documents may be read by which assistants describe themselves.",
+  },
   "index.workers": {
     kind: "integer",
     default: availableParallelism(),

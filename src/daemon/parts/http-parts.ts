@@ -1,6 +1,8 @@
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { AuthorizationCodes } from "../../account/sign-in/authorization-codes.js";
 import { Authenticator } from "../../account/sign-in/authenticator.js";
+import { ClientDocuments } from "../../account/sign-in/client-documents.js";
 import { DeviceGrants } from "../../account/sign-in/device-grants.js";
 import { Origins } from "../../account/sign-in/origins.js";
 import { SignIn } from "../../account/sign-in/sign-in.js";
@@ -23,6 +25,7 @@ import type { McpLoader } from "./mcp-parts.js";
 import type { DaemonParts } from "./parts.js";
 import type { HistoryStatus } from "../../model/history-record.js";
 import { type RepositoryStatus, visibleError } from "../../model/repository-status.js";
+import { productVersion } from "../../model/versions.js";
 
 const dayMs = 86_400_000;
 
@@ -72,7 +75,7 @@ export function createHttpServer(options: ResolvedOptions, parts: DaemonParts, s
 
 function signInRoutes(
   options: ResolvedOptions,
-  { accounts, audit, catalog, tokenLifetimes }: DaemonParts,
+  { accounts, audit, catalog, searcher, tokenLifetimes }: DaemonParts,
 ): Pick<Routes, "authenticator" | "origins" | "signIn" | "cookies" | "isNameTaken" | "oauth"> {
   const origins = new Origins(options.externalUrl, options.trustedOrigins);
   const sessionLifetimeMs = options.auth.sessionDays * dayMs;
@@ -97,10 +100,27 @@ function signInRoutes(
       hasSession: (id) => accounts.sessions.has(id),
       refreshMs: Math.min(refreshDaysMax * dayMs, tokenMs),
       familyMs: tokenMs,
+      codes: new AuthorizationCodes(),
+      assistants: options.mcp.enabled
+        ? {
+            documents: new ClientDocuments(options.mcp.clientNetworks, `trawl/${productVersion}`),
+            mayRegister: options.mcp.registration,
+          }
+        : undefined,
+      recordRefusal: (sender, reason) => audit.recordRefusal(sender, reason),
+      baseUrl: ({ headers }) => urlFor(options.externalUrl, headers.get("host"), searcher.baseUrl),
     },
     cookies: { areSecure: options.externalUrl.startsWith("https:"), lifetimeMs: sessionLifetimeMs },
     isNameTaken: (name) => accounts.isNameTaken(name) || catalog.isReader(name),
   };
+}
+
+/**
+ * The URL by which a client has reached this server: without `externalUrl`, a client may use any of its names, and must find the same one
+ * in what it is told. The name is one of ours, because a request with another is refused.
+ */
+function urlFor(externalUrl: string, host: string | undefined, baseUrl: string): string {
+  return externalUrl === "" && host !== undefined && /^[\w.:[\]-]{1,260}$/.test(host) ? `http://${host}` : baseUrl;
 }
 
 function contentRoutes(

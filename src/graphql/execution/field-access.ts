@@ -152,8 +152,33 @@ const accessOf: { readonly [T in GuardedType]: { readonly [F in keyof ObjectType
   },
 };
 
-/** Adds the checks of the table to the resolvers of the schema. */
+/** The fields of `Query` that a narrow token may read, which are about repositories, or about the site as everybody sees it. */
+const openToNarrow: ReadonlySet<string> = new Set([
+  "currentUser",
+  "highlightCode",
+  "repositories",
+  "repository",
+  "repositoryRedirect",
+  "search",
+  "site",
+]);
+
+/** Closes all other fields of `Query`, and all of `Mutation`, to narrow tokens: those too that are added to the schema later. */
+function guardRoots(schema: GraphQLSchema): void {
+  for (const type of [schema.getQueryType(), schema.getMutationType()])
+    for (const field of Object.values(type?.getFields() ?? {})) {
+      if (type?.name === "Query" && openToNarrow.has(field.name)) continue;
+      const resolve: Resolve = field.resolve ?? defaultFieldResolver;
+      field.resolve = (source, args, context, info) => {
+        context.requireAllRights();
+        return resolve(source, args, context, info);
+      };
+    }
+}
+
+/** Adds the checks of the table, and those of narrow tokens, to the resolvers of the schema. */
 export function guardFields(schema: GraphQLSchema): void {
+  guardRoots(schema);
   for (const [typeName, fields] of Object.entries(accessOf) as [GuardedType, Readonly<Record<string, FieldAccess>>][]) {
     const type = schema.getType(typeName);
     assert(type !== undefined && "getFields" in type, `${typeName} is a type of the schema with fields`);

@@ -1,20 +1,28 @@
-import type { AuthResult, Authenticator } from "../../account/sign-in/authenticator.js";
+import type { AuthResult, Authenticator, Refusal } from "../../account/sign-in/authenticator.js";
+import type { NarrowScope } from "../../account/records/validation.js";
 import { errorMessage } from "../../base/errors.js";
 import { clientKey } from "../../model/client.js";
 import type { Viewer } from "../../model/viewer.js";
 import { type ClientPermits, isRefused, replyText, type ReplyError } from "./permits.js";
 import type { BodyAdmission, Handler } from "../server/handler.js";
-import { plainText } from "../server/headers.js";
+import { plainText, type Headers } from "../server/headers.js";
 import type { HttpRequest } from "../server/request.js";
 import type { HttpResponse } from "../server/response.js";
 
 /** A handler that receives the viewer. */
 export type ViewerHandler = (request: HttpRequest, response: HttpResponse, viewer: Viewer) => Promise<void> | void;
 
-/** Authenticates the request before the handler runs; a refusal is a line of plain text. */
-export function guarded(authenticator: Pick<Authenticator, "authenticate">, handler: ViewerHandler): Handler {
+/**
+ * Authenticates the request before the handler runs; a refusal is a line of plain text. `suffices` is the scope with which a
+ * narrow token may do this, if there is one.
+ */
+export function guarded(
+  authenticator: Pick<Authenticator, "authenticate">,
+  handler: ViewerHandler,
+  suffices?: NarrowScope,
+): Handler {
   return (request, response) => {
-    const entry = authenticator.authenticate(request);
+    const entry = authenticator.authenticate(request, suffices);
     return entry.kind === "viewer"
       ? admit(entry, response, () => handler(request, response, entry.viewer))
       : refuse(response, entry);
@@ -30,11 +38,12 @@ export function guardedBody(
   permits: ClientPermits,
   what: string,
   handler: ViewerHandler,
-  replyError: ReplyError = replyText,
+  { replyError = replyText, suffices, challenge = () => ({}) }: BodyGuard = {},
 ): BodyAdmission {
   return (request, response) => {
-    const entry = authenticator.authenticate(request);
-    if (entry.kind === "refused") return void replyError(response, entry.status, entry.message, {});
+    const entry = authenticator.authenticate(request, suffices);
+    if (entry.kind === "refused")
+      return void replyError(response, entry.status, entry.message, challenge(request, entry));
     const { viewer } = entry;
     const client = clientKey(viewer, request.remoteAddress);
     if (isRefused(permits, client, what, response, {}, replyError)) return undefined;
@@ -44,7 +53,15 @@ export function guardedBody(
   };
 }
 
-type Refused = AuthResult & { readonly kind: "refused" };
+/** How a route with a body differs from most. */
+interface BodyGuard {
+  readonly replyError?: ReplyError;
+  /** As in `guarded`. */
+  readonly suffices?: NarrowScope;
+  /** Headers that tell a client how it can be admitted. */
+  readonly challenge?: (request: HttpRequest, refusal: Refusal) => Headers;
+}
+
 type Admitted = AuthResult & { readonly kind: "viewer" };
 
 /**
@@ -72,11 +89,11 @@ function whenRecorded(
   );
 }
 
-export function refuse(response: HttpResponse, { status, message }: Refused): void {
+export function refuse(response: HttpResponse, { status, message }: Refusal): void {
   replyText(response, status, message, {});
 }
 
-export function refusePage({ path, query }: HttpRequest, response: HttpResponse, entry: Refused): void {
+export function refusePage({ path, query }: HttpRequest, response: HttpResponse, entry: Refusal): void {
   if (!entry.wantsSignIn) return refuse(response, entry);
   const returnTo = encodeURIComponent(query === "" ? path : `${path}?${query}`);
   return response.reply(302, { ...plainText, Location: `/sign-in?returnTo=${returnTo}` }, "");

@@ -278,6 +278,53 @@ function oauth(
   };
 }
 
+/** What is in the metadata of this server, in both of its documents. */
+const serverMetadata = {
+  issuer: text,
+  authorization_endpoint: text,
+  token_endpoint: text,
+  revocation_endpoint: text,
+  grant_types_supported: list(text),
+  response_types_supported: list(text),
+  code_challenge_methods_supported: list(text),
+  token_endpoint_auth_methods_supported: list(text),
+  scopes_supported: list(text),
+};
+
+function resourceMetadata(id: string, path: string): Operation {
+  return {
+    id,
+    method: "GET",
+    pattern: `/.well-known/oauth-protected-resource${path}`,
+    tag: "oauth",
+    summary: "Where access to the tools is granted (RFC 9728)",
+    access: "anyone",
+    answers: ok(
+      json(
+        object({
+          resource: text,
+          resource_name: text,
+          authorization_servers: list(text),
+          scopes_supported: list(text),
+          bearer_methods_supported: list(text),
+        }),
+      ),
+    ),
+  };
+}
+
+/** What an assistant asks of a user. */
+const authorizationParameters = [
+  query("response_type", "`code`."),
+  query("client_id", "That of a registration, or the URL of a document that describes the program."),
+  query("redirect_uri", "Where the browser takes the answer."),
+  query("state", "Is in the answer as it is."),
+  query("scope", "`mcp`."),
+  query("resource", "The address of the tools."),
+  query("code_challenge", "Of PKCE."),
+  query("code_challenge_method", "`S256`."),
+];
+
 function signIn(id: string, pattern: string, summary: string, body: Schema, failures: readonly number[]): Operation {
   return {
     id,
@@ -540,17 +587,120 @@ export const operations: readonly Operation[] = [
     answers: ok(
       json(
         object({
-          issuer: text,
-          token_endpoint: text,
+          ...serverMetadata,
           device_authorization_endpoint: text,
-          revocation_endpoint: text,
-          grant_types_supported: list(text),
-          token_endpoint_auth_methods_supported: list(text),
-          scopes_supported: list(text),
-          response_types_supported: list(text),
+          jwks_uri: text,
+          subject_types_supported: list(text),
+          id_token_signing_alg_values_supported: list(text),
         }),
       ),
     ),
+  },
+  {
+    id: "oauthKeys",
+    method: "GET",
+    pattern: "/-/oauth/keys",
+    tag: "oauth",
+    summary: "No keys: nobody gets an ID token",
+    access: "anyone",
+    answers: ok(json(object({ keys: list(object({})) }))),
+  },
+  {
+    id: "oauthMetadata",
+    method: "GET",
+    pattern: "/.well-known/oauth-authorization-server",
+    tag: "oauth",
+    summary: "The addresses of OAuth for assistants (RFC 8414)",
+    access: "anyone",
+    answers: ok(
+      json(
+        object(
+          {
+            ...serverMetadata,
+            response_modes_supported: list(text),
+            revocation_endpoint_auth_methods_supported: list(text),
+            authorization_response_iss_parameter_supported: flag,
+          },
+          { registration_endpoint: text, client_id_metadata_document_supported: flag },
+        ),
+      ),
+    ),
+  },
+  resourceMetadata("oauthResource", ""),
+  resourceMetadata("oauthResourceMcp", "/.api/mcp"),
+  resourceMetadata("oauthResourceVersion1", "/.api/mcp/v1"),
+  resourceMetadata("oauthResourceAllTools", "/.api/mcp/all"),
+  {
+    id: "registerClient",
+    method: "POST",
+    pattern: "/-/oauth/register",
+    tag: "oauth",
+    summary: "Register an assistant (RFC 7591)",
+    access: "anyone",
+    body: { content: json(object({ redirect_uris: list(text) }, { client_name: text })) },
+    answers: {
+      201: {
+        description: "What was registered.",
+        content: json(
+          object(
+            {
+              client_id: text,
+              client_id_issued_at: count,
+              redirect_uris: list(text),
+              grant_types: list(text),
+              response_types: list(text),
+              token_endpoint_auth_method: text,
+              scope: text,
+            },
+            { client_name: text },
+          ),
+        ),
+      },
+    },
+    failures: [400, 429],
+    errorForm: "OAuthError",
+  },
+  {
+    id: "assistantPage",
+    method: "GET",
+    pattern: "/-/oauth/authorize",
+    tag: "oauth",
+    summary: "The page on which a user authorizes an assistant",
+    access: "browser",
+    parameters: authorizationParameters,
+    answers: {
+      ...ok(page, "The page."),
+      302: { description: "To the page for signing in.", content: plain, headers: { Location: "That page." } },
+      303: {
+        description: "Back to a program on the user's computer, with an error.",
+        content: plain,
+        headers: { Location: "The redirect URI." },
+      },
+      400: { description: "The program cannot be authorized: the page says why.", content: page },
+    },
+    failures: [403],
+  },
+  {
+    id: "decideOnAssistant",
+    method: "POST",
+    pattern: "/-/oauth/authorize",
+    tag: "oauth",
+    summary: "What the form of that page sends",
+    access: "browser",
+    body: form(
+      ["decision"],
+      authorizationParameters.map(({ name }) => name),
+    ),
+    answers: {
+      302: { description: "To the page for signing in.", content: plain, headers: { Location: "That page." } },
+      303: {
+        description: "Back to the program, with a code or an error.",
+        content: plain,
+        headers: { Location: "The redirect URI." },
+      },
+      400: { description: "The program cannot be authorized: the page says why.", content: page },
+    },
+    failures: [403],
   },
   oauth(
     "authorizeDevice",
@@ -570,7 +720,10 @@ export const operations: readonly Operation[] = [
     "issueToken",
     "/-/oauth/token",
     "Ask for the tokens of an authorized program, or refresh them",
-    form(["client_id", "grant_type"], ["device_code", "refresh_token"]),
+    form(
+      ["client_id", "grant_type"],
+      ["code", "code_verifier", "device_code", "redirect_uri", "refresh_token", "resource", "scope"],
+    ),
     object({ access_token: text, refresh_token: text, expires_in: count, token_type: text, scope: text }),
   ),
   oauth(

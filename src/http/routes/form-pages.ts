@@ -28,6 +28,56 @@ export const formPageHeaders: Headers = {
   Vary: "Authorization, Cookie, Origin",
 };
 
+/**
+ * The headers of a page whose form ends with a redirect to another site: browsers apply `form-action` to it, too. Addresses of IPv6
+ * cannot be written there.
+ */
+export function withFormTarget(headers: Headers, redirectUri: string): Headers {
+  const { protocol, hostname, origin } = new URL(redirectUri);
+  const target = origin === "null" || hostname.startsWith("[") ? protocol : origin;
+  const policy = headers["Content-Security-Policy"] ?? "";
+  return {
+    ...headers,
+    "Content-Security-Policy": policy.replace("form-action 'self'", `form-action 'self' ${target}`),
+  };
+}
+
+/** What the page about a program that wants to use the tools shows. */
+export interface Consent {
+  readonly user: string;
+  /** What the program calls itself. */
+  readonly who: string;
+  /** Where the answer goes. */
+  readonly target: string;
+  /** What the form sends back. */
+  readonly fields: readonly (readonly [name: string, value: string])[];
+}
+
+export function consentPageText({ user, who, target, fields }: Consent): string {
+  return pageText(
+    "Authorize an assistant",
+    [
+      "<h1>Authorize an assistant</h1>",
+      `<p><strong>${escapeHtml(who)}</strong> asks to search and read, as <strong>${escapeHtml(user)}</strong>, the repositories that you can see. It could change nothing. Its access token is in your settings, where you can delete it.</p>`,
+      `<p>The answer goes to <strong>${escapeHtml(target)}</strong>. The program says itself what it is called: continue only if you have just connected it to this server.</p>`,
+      '<form method="post" action="/-/oauth/authorize">',
+      ...fields.map(([name, value]) => `<input type="hidden" name="${escapeHtml(name)}" value="${escapeHtml(value)}">`),
+      decisionButtons,
+    ].join(""),
+  );
+}
+
+/** Why a program cannot be authorized. */
+export function problemPageText(problem: string): string {
+  return pageText(
+    "Authorize an assistant",
+    `<h1>The program cannot be authorized</h1><p role="alert">${escapeHtml(problem)}</p><p>You can close this page.</p>`,
+  );
+}
+
+const decisionButtons =
+  '<div><button name="decision" value="approve">Authorize</button><button name="decision" value="deny">Refuse</button></div></form>';
+
 export function devicePageText(page: DevicePage): string {
   return pageText(
     "Authorize a program",
@@ -57,6 +107,6 @@ function question({ user, code, problem }: DevicePage & { readonly kind: "ask" }
     problem === "" ? "" : `<p role="alert"><strong>${escapeHtml(problem)}</strong></p>`,
     '<form method="post" action="/-/oauth/device"><label for="code">Code</label>',
     `<input id="code" name="user_code" value="${escapeHtml(code)}" autocomplete="off" autocapitalize="characters" spellcheck="false" maxlength="32" required>`,
-    '<div><button name="decision" value="approve">Authorize</button><button name="decision" value="deny">Refuse</button></div></form>',
+    decisionButtons,
   ].join("");
 }

@@ -6,7 +6,7 @@ import { isObject } from "../../base/is-object.js";
 import type { GraphqlExecutor, GraphqlRequest } from "../../graphql/execution/executor.js";
 import { clientKey } from "../../model/client.js";
 import type { Viewer } from "../../model/viewer.js";
-import { guardedBody } from "../access/guard.js";
+import { guardedBody, type ViewerHandler } from "../access/guard.js";
 import { takePermit } from "../access/permits.js";
 import { acceptedEncoding } from "../stream/sse.js";
 import type { BodyAdmission } from "../server/handler.js";
@@ -42,7 +42,7 @@ export function graphqlAdmission(
   sharePercent: number,
 ): BodyAdmission {
   const permits = new FairSemaphore(shareLimits(concurrentMax, waitingMax, sharePercent));
-  return guardedBody(authenticator, permits, requests, async (request, response, viewer) => {
+  const handler: ViewerHandler = async (request, response, viewer) => {
     const release = await takePermit(permits, clientKey(viewer, request.remoteAddress), requests, response, {});
     if (release === undefined) return;
     try {
@@ -53,7 +53,9 @@ export function graphqlAdmission(
     } finally {
       release();
     }
-  });
+  };
+  // What a narrow token may not read there, the fields refuse.
+  return guardedBody(authenticator, permits, requests, handler, { suffices: "search" });
 }
 
 async function answer(

@@ -1,4 +1,4 @@
-import type { Authenticator } from "../../account/sign-in/authenticator.js";
+import type { Authenticator, Refusal } from "../../account/sign-in/authenticator.js";
 import { FairSemaphore, shareLimits } from "../../base/fair-semaphore.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import type { McpService } from "../../mcp/mcp-service.js";
@@ -8,6 +8,9 @@ import type { RequestOrigin } from "../../model/request-origin.js";
 import type { Viewer } from "../../model/viewer.js";
 import { guardedBody } from "../access/guard.js";
 import { takePermit } from "../access/permits.js";
+import { mcpChallenge } from "./authorize-routes.js";
+import { mcpPaths } from "./mcp-paths.js";
+import type { OAuthServices } from "./oauth-routes.js";
 import { plainText, type Headers } from "../server/headers.js";
 import type { HttpRequest } from "../server/request.js";
 import type { HttpResponse } from "../server/response.js";
@@ -23,15 +26,16 @@ const waitingMax = 1024;
 const messages = "MCP messages";
 
 const paths: readonly (readonly [path: string, set: ToolSet])[] = [
-  ["/.api/mcp", "main"],
-  ["/.api/mcp/v1", "main"],
-  ["/.api/mcp/all", "all"],
+  [mcpPaths.main, "main"],
+  [mcpPaths.version1, "main"],
+  [mcpPaths.all, "all"],
 ];
 
 const jsonHeaders: Headers = { "Content-Type": "application/json", "Cache-Control": "no-store" };
 
 export interface McpServices {
   readonly authenticator: Pick<Authenticator, "authenticate">;
+  readonly oauth: Pick<OAuthServices["oauth"], "policy" | "baseUrl">;
   /** Undefined if it is switched off. */
   readonly mcp: (() => Promise<Pick<McpService, "answer">>) | undefined;
   readonly contextFor: (viewer: Viewer, origin: RequestOrigin) => RequestContext;
@@ -44,10 +48,18 @@ export interface McpServices {
  */
 export function addMcpRoutes(server: HttpServer, services: McpServices): void {
   if (services.mcp === undefined) return;
+  const { oauth } = services;
+  // Without access tokens, there are none to be authorized.
+  const challenge = (request: HttpRequest, refusal: Refusal): Headers =>
+    oauth.policy === "none" ? {} : mcpChallenge(oauth, request, refusal);
   const permits = new FairSemaphore(shareLimits(concurrentMax, waitingMax, services.sharePercent));
   for (const [path, set] of paths) {
-    const admission = guardedBody(services.authenticator, permits, messages, (request, response, viewer) =>
-      answer(set, services, permits, request, response, viewer),
+    const admission = guardedBody(
+      services.authenticator,
+      permits,
+      messages,
+      (request, response, viewer) => answer(set, services, permits, request, response, viewer),
+      { suffices: "mcp", challenge },
     );
     server.routeWithAdmission("POST", path, messageBytesMax, (request, response) => {
       if (isJson(request.headers.get("content-type"))) return admission(request, response);

@@ -13,21 +13,22 @@ import { TrawlError } from "../../base/errors.js";
 import type { Viewer } from "../../model/viewer.js";
 import { admit, refusePage } from "../access/guard.js";
 import type { Handler } from "../server/handler.js";
-import { plainText, type Headers } from "../server/headers.js";
+import { plainText } from "../server/headers.js";
 import type { HttpRequest } from "../server/request.js";
 import type { HttpResponse } from "../server/response.js";
 import type { HttpServer } from "../server/uws.js";
+import { addAuthorizeRoutes, asksForMore, mcpProgram, type AuthorizeServices } from "./authorize-routes.js";
 import { devicePageText, formPageHeaders, type DevicePage } from "./form-pages.js";
+import { OAuthError, oauthHandler, oauthJson, type PageHandler } from "./oauth-answers.js";
 
 /** Services for programs that act for a user who approves them in a browser. */
 export interface OAuthServices {
   readonly authenticator: Pick<Authenticator, "authenticate">;
   readonly origins: Pick<Origins, "trusts">;
-  readonly externalUrl: () => string;
-  readonly oauth: {
+  readonly oauth: AuthorizeServices & {
     readonly policy: AccessTokenPolicy;
     readonly devices: DeviceGrants;
-    readonly tokens: Pick<AccessTokens, "createRefreshable" | "refresh" | "revoke">;
+    readonly tokens: Pick<AccessTokens, "createRefreshable" | "refresh" | "revoke" | "endGranted">;
     /** Whether a session has not been ended. */
     readonly hasSession: (id: string) => boolean;
     /** How long after its last use such a token can be refreshed, and after it was authorized. */
@@ -42,56 +43,63 @@ const bodyBytesMax = 8 << 10;
  * The commands `src` and `trawl`, with the note of their tokens. They keep no secret, so a name proves nothing: only the
  * user's approval counts.
  */
-const notes: ReadonlyMap<string, string> = new Map([
-  ["sgo_cid_sourcegraph-cli", "src, authorized in a browser"],
-  ["trawl", "trawl, authorized in a browser"],
-]);
+const commands: ReadonlyMap<string, Program> = new Map(
+  (
+    [
+      ["sgo_cid_sourcegraph-cli", "src"],
+      ["trawl", "trawl"],
+    ] as const
+  ).map(([client, name]) => [client, { client, note: `${name}, authorized in a browser`, scopes: ["user:all"] }]),
+);
 
-/** All are granted together: a token may do what its user may do. */
-const scopes: ReadonlySet<string> = new Set(["email", "offline_access", "openid", "profile", "user:all"]);
+/** All are granted together to those commands: a token may do what its user may do. */
+const commandScopes: ReadonlySet<string> = new Set(["email", "offline_access", "openid", "profile", "user:all"]);
 
 const tokenLifetimeMs = 3_600_000;
 
 const paths = {
   device: "/-/oauth/device/code",
   page: "/-/oauth/device",
+  authorize: "/-/oauth/authorize",
   token: "/-/oauth/token",
   revoke: "/-/oauth/revoke",
+  keys: "/-/oauth/keys",
 } as const;
-
-const json: Headers = { "Content-Type": "application/json", "Cache-Control": "no-store", Pragma: "no-cache" };
 
 const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
 
-/** An answer to a program, in the form of OAuth 2.0. */
-class OAuthError extends TrawlError {
-  readonly error: string;
-  readonly status: number;
-
-  constructor(error: string, description: string, status = 400) {
-    super("bad-request", description);
-    this.error = error;
-    this.status = status;
-  }
-}
-
 /**
- * OAuth 2.0 device authorization (RFC 8628) as `src login` and `trawl login` use it, with refresh (RFC 6749) and
- * revocation (RFC 7009). A token is an access token of the user, which the user's settings show and delete like any other.
+ * OAuth 2.0: device authorization (RFC 8628) as `src login` and `trawl login` use it, authorization codes for assistants
+ * (authorize-routes.ts), with refresh (RFC 6749) and revocation (RFC 7009). A token is an access token of the user, which the user's
+ * settings show and delete like any other.
  */
 export function addOAuthRoutes(server: HttpServer, services: OAuthServices): void {
+  const { oauth } = services;
   // With no access tokens there is nothing to grant: clients then ask for none.
-  if (services.oauth.policy === "none") return;
-  server.route("GET", "/.well-known/openid-configuration", (_, response) =>
-    response.reply(200, { ...json, "Cache-Control": "max-age=300" }, JSON.stringify(discovery(services.externalUrl()))),
+  if (oauth.policy === "none") return;
+  const isForAssistants = oauth.assistants !== undefined;
+  server.route("GET", "/.well-known/openid-configuration", (request, response) =>
+    response.reply(
+      200,
+      { ...oauthJson, "Cache-Control": "max-age=300" },
+      JSON.stringify(openIdConfiguration(oauth.baseUrl(request), isForAssistants)),
+    ),
   );
+  server.route("GET", paths.keys, (_, response) => response.reply(200, oauthJson, JSON.stringify({ keys: [] })));
   const post = (path: string, handler: (form: URLSearchParams, request: HttpRequest) => unknown): void =>
-    server.routeWithBody("POST", path, bodyBytesMax, jsonHandler(handler));
+    server.routeWithBody(
+      "POST",
+      path,
+      bodyBytesMax,
+      oauthHandler(oauth, 200, (request) =>
+        handler(new URLSearchParams(Buffer.from(request.body).toString()), request),
+      ),
+    );
   post(paths.device, (form, request) => beginGrant(form, request, services));
   post(paths.token, (form, request) => issueToken(form, request, services));
   post(paths.revoke, async (form, request) => {
-    checkClient(form);
-    await services.oauth.tokens.revoke(form.get("token") ?? "", toSender(request));
+    requireProgram(form, services);
+    await oauth.tokens.revoke(form.get("token") ?? "", toSender(request));
     return {};
   });
   server.route(
@@ -107,27 +115,40 @@ export function addOAuthRoutes(server: HttpServer, services: OAuthServices): voi
     bodyBytesMax,
     pageHandler(services, (request, response, viewer) => decide(request, response, viewer, services)),
   );
+  addAuthorizeRoutes(server, oauth, (handler) => pageHandler(services, handler));
 }
 
-function discovery(base: string) {
+/**
+ * Where `src login` finds the addresses. It has each member that OpenID Connect requires of such a document, because other clients
+ * that read it refuse one without; but there are no keys, because nobody gets an ID token.
+ */
+function openIdConfiguration(base: string, isForAssistants: boolean) {
+  const grants = [deviceGrant, "refresh_token"];
   return {
     issuer: base,
+    authorization_endpoint: base + (isForAssistants ? paths.authorize : paths.page),
     token_endpoint: base + paths.token,
     device_authorization_endpoint: base + paths.device,
     revocation_endpoint: base + paths.revoke,
-    grant_types_supported: [deviceGrant, "refresh_token"],
+    jwks_uri: base + paths.keys,
+    grant_types_supported: isForAssistants ? ["authorization_code", ...grants] : grants,
+    response_types_supported: isForAssistants ? ["code"] : [],
+    code_challenge_methods_supported: ["S256"],
     token_endpoint_auth_methods_supported: ["none"],
-    scopes_supported: [...scopes],
-    response_types_supported: [],
+    scopes_supported: [...commandScopes, ...(isForAssistants ? ["mcp"] : [])],
+    subject_types_supported: ["public"],
+    id_token_signing_alg_values_supported: ["RS256"],
   };
 }
 
-function beginGrant(form: URLSearchParams, { remoteAddress }: HttpRequest, { oauth, externalUrl }: OAuthServices) {
-  const { client } = checkClient(form);
-  const unknown = (form.get("scope") ?? "").split(" ").filter((scope) => scope !== "" && !scopes.has(scope));
-  if (unknown.length > 0) throw new OAuthError("invalid_scope", `the scopes are ${[...scopes].join(", ")}`);
-  const codes = oauth.devices.begin(remoteAddress, client, monotonicMs());
-  const page = externalUrl() + paths.page;
+function beginGrant(form: URLSearchParams, request: HttpRequest, services: OAuthServices) {
+  const { oauth } = services;
+  const { client } = requireProgram(form, services);
+  if (!commands.has(client))
+    throw new OAuthError("unauthorized_client", "only src and trawl are authorized with a code that their users type");
+  requireCommandScopes(form);
+  const codes = oauth.devices.begin(request.remoteAddress, client, monotonicMs());
+  const page = oauth.baseUrl(request) + paths.page;
   return {
     device_code: codes.deviceCode,
     user_code: codes.userCode,
@@ -138,14 +159,24 @@ function beginGrant(form: URLSearchParams, { remoteAddress }: HttpRequest, { oau
   };
 }
 
+function requireCommandScopes(form: URLSearchParams): void {
+  const unknown = (form.get("scope") ?? "").split(" ").filter((scope) => scope !== "" && !commandScopes.has(scope));
+  if (unknown.length > 0) throw new OAuthError("invalid_scope", `the scopes are ${[...commandScopes].join(", ")}`);
+}
+
 async function issueToken(form: URLSearchParams, request: HttpRequest, services: OAuthServices) {
-  const program = checkClient(form);
+  const program = requireProgram(form, services);
   const { tokens, refreshMs, familyMs } = services.oauth;
   const lifetimes: RefreshLifetimes = { lifetimeMs: tokenLifetimeMs, refreshMs, familyMs };
   switch (form.get("grant_type")) {
     case deviceGrant:
       return answerPoll(form.get("device_code") ?? "", program, lifetimes, request, services);
+    case "authorization_code":
+      return redeemCode(form, program, lifetimes, request, services);
     case "refresh_token": {
+      if (commands.has(program.client)) requireCommandScopes(form);
+      else if (asksForMore(form))
+        throw new OAuthError("invalid_scope", "the program was granted the scope mcp, and no other");
       const given = form.get("refresh_token") ?? "";
       const texts = await tokens.refresh(given, program.client, lifetimes, toSender(request));
       if (texts === undefined)
@@ -153,7 +184,49 @@ async function issueToken(form: URLSearchParams, request: HttpRequest, services:
       return shownTexts(texts);
     }
     default:
-      throw new OAuthError("unsupported_grant_type", `grant_type must be ${deviceGrant} or refresh_token`);
+      throw new OAuthError(
+        "unsupported_grant_type",
+        `grant_type must be authorization_code, ${deviceGrant} or refresh_token`,
+      );
+  }
+}
+
+async function redeemCode(
+  form: URLSearchParams,
+  program: Program,
+  lifetimes: RefreshLifetimes,
+  request: HttpRequest,
+  services: OAuthServices,
+) {
+  const { codes, tokens } = services.oauth;
+  const given = {
+    client: form.get("client_id") ?? "",
+    redirectUri: form.get("redirect_uri") ?? "",
+    verifier: form.get("code_verifier") ?? "",
+    resource: form.get("resource") ?? undefined,
+  };
+  const outcome = codes.redeem(form.get("code") ?? "", given, monotonicMs());
+  switch (outcome.kind) {
+    case "refused":
+      throw new OAuthError("invalid_grant", outcome.reason);
+    case "replayed": {
+      const tokenId = await outcome.tokenId;
+      if (tokenId !== undefined) await tokens.endGranted(tokenId, toSender(request));
+      throw new OAuthError(
+        "invalid_grant",
+        "the code was used before, so the token that it gave has ended: begin again",
+      );
+    }
+    case "redeemed": {
+      let tokenId: number | undefined;
+      try {
+        const texts = await createToken(outcome.by, { ...program, note: outcome.note }, lifetimes, request, services);
+        tokenId = texts.token.id;
+        return shownTexts(texts);
+      } finally {
+        outcome.settle(tokenId);
+      }
+    }
   }
 }
 
@@ -162,9 +235,9 @@ async function answerPoll(
   program: Program,
   lifetimes: RefreshLifetimes,
   request: HttpRequest,
-  { oauth }: OAuthServices,
+  services: OAuthServices,
 ) {
-  const outcome = oauth.devices.poll(deviceCode, program.client, monotonicMs());
+  const outcome = services.oauth.devices.poll(deviceCode, program.client, monotonicMs());
   switch (outcome.kind) {
     case "pending":
       throw new OAuthError("authorization_pending", "the user has not answered yet");
@@ -174,53 +247,46 @@ async function answerPoll(
       throw new OAuthError("expired_token", "the code is unknown, used or expired: begin again");
     case "denied":
       throw new OAuthError("access_denied", "the user refused");
-    case "approved": {
-      const { userId, sessionId } = outcome.by;
-      const approval = {
-        userId,
-        isStillApproved: ({ isSiteAdmin }: { readonly isSiteAdmin: boolean }) =>
-          oauth.hasSession(sessionId) && (oauth.policy !== "site-admin-create" || isSiteAdmin),
-      };
-      const texts = await oauth.tokens.createRefreshable(approval, program, lifetimes, toSender(request));
-      if (texts === undefined)
-        throw new OAuthError("access_denied", "the session of the user who agreed has ended: begin again");
-      return shownTexts(texts);
-    }
+    case "approved":
+      return shownTexts(await createToken(outcome.by, program, lifetimes, request, services));
   }
 }
 
-function shownTexts({ text, refreshText }: RefreshableTexts) {
+/** Throws if what the user has approved does not hold any more. */
+async function createToken(
+  { userId, sessionId }: Approver,
+  program: Program,
+  lifetimes: RefreshLifetimes,
+  request: HttpRequest,
+  { oauth }: OAuthServices,
+): Promise<RefreshableTexts> {
+  const approval = {
+    userId,
+    isStillApproved: ({ isSiteAdmin }: { readonly isSiteAdmin: boolean }) =>
+      oauth.hasSession(sessionId) && (oauth.policy !== "site-admin-create" || isSiteAdmin),
+  };
+  const texts = await oauth.tokens.createRefreshable(approval, program, lifetimes, toSender(request));
+  if (texts === undefined)
+    throw new OAuthError("access_denied", "the session of the user who agreed has ended: begin again");
+  return texts;
+}
+
+function shownTexts({ token, text, refreshText }: RefreshableTexts) {
   return {
     access_token: text,
     refresh_token: refreshText,
     expires_in: tokenLifetimeMs / 1000,
     token_type: "Bearer",
-    scope: "user:all offline_access",
+    scope: [...token.scopes, "offline_access"].join(" "),
   };
 }
 
-function checkClient(form: URLSearchParams): Program {
-  const client = form.get("client_id") ?? "";
-  const note = notes.get(client);
-  if (note === undefined) throw new OAuthError("invalid_client", "this client is not known", 401);
-  return { client, note };
+function requireProgram(form: URLSearchParams, { oauth }: OAuthServices): Program {
+  const id = form.get("client_id") ?? "";
+  const program = commands.get(id) ?? mcpProgram(id, oauth);
+  if (program === undefined) throw new OAuthError("invalid_client", "this client is not known", 401);
+  return program;
 }
-
-function jsonHandler(handler: (form: URLSearchParams, request: HttpRequest) => unknown): Handler {
-  return async (request, response) => {
-    try {
-      const found = await handler(new URLSearchParams(Buffer.from(request.body).toString()), request);
-      response.reply(200, json, JSON.stringify(found));
-    } catch (error) {
-      if (!(error instanceof TrawlError) || (!(error instanceof OAuthError) && error.httpStatus === 500)) throw error;
-      const [name, status] =
-        error instanceof OAuthError ? [error.error, error.status] : ["temporarily_unavailable", error.httpStatus];
-      response.reply(status, json, JSON.stringify({ error: name, error_description: error.message }));
-    }
-  };
-}
-
-type PageHandler = (request: HttpRequest, response: HttpResponse, viewer: Viewer & Approver) => void;
 
 /** Only a browser session approves: a token could otherwise make others that outlive it. */
 function pageHandler({ authenticator, origins, oauth }: OAuthServices, handler: PageHandler): Handler {

@@ -37,7 +37,7 @@ export function pageHandler(
     const isMarkup = web !== undefined && asksForMarkup(request);
     if (open !== undefined && isRead && !isMarkup) return reply(response, 200, open);
     const pagePath = readPagePath(path);
-    const entry = authenticator.authenticate(request);
+    const entry = authenticator.authenticate(request, "search");
     const webPage = findWebPage(path);
     if (webPage?.needsCredential === false && isRead && entry.kind === "refused")
       return replyPage(request, response, anonymous, web, webPage);

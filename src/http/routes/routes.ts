@@ -51,14 +51,18 @@ export function addRoutes(server: HttpServer, services: Services): void {
   server.setCheck(requestCheck(services.hosts, services.log));
   server.setHeaders(headersOfEvery(services.origins));
   const guard = (handler: ViewerHandler): Handler => guarded(services.authenticator, handler);
+  /** Also for narrow tokens that may search. */
+  const reading = (handler: ViewerHandler): Handler => guarded(services.authenticator, handler, "search");
   const events = { ...services, budget: new WriteBudget() };
-  const stream = guard(streamHandler(events));
+  const stream = reading(streamHandler(events));
   for (const path of ["/.api/search/stream", "/search/stream"]) {
     server.route("GET", path, stream);
     addPatternRoute(server, path, services, (patterns) => streamHandler(events, patterns));
   }
   const permits = new FairSemaphore(shareLimits(receiptsMax, receiptsMax, services.sharePercent));
-  const changes = guardedBody(services.authenticator, permits, "receipts", streamHandler(events));
+  const changes = guardedBody(services.authenticator, permits, "receipts", streamHandler(events), {
+    suffices: "search",
+  });
   server.routeWithAdmission("POST", "/.api/search/changes", receiptBytesMax, changes);
   server.setBodyBudget(new ByteBudget(bodiesBytesMax, share(bodiesBytesMax, services.sharePercent)));
   server.routeWithAdmission(
@@ -82,11 +86,11 @@ export function addRoutes(server: HttpServer, services: Services): void {
       else response.reply(200, plainText, text);
     }),
   );
-  server.route("GET", "/.api/search/receipt/ID", guard(receiptHandler(services.search)));
+  server.route("GET", "/.api/search/receipt/ID", reading(receiptHandler(services.search)));
   for (const [pattern, file, example] of exportPaths)
     server.route("GET", pattern, guard(exportHandler(services, file, example)));
   addSearchJobRoutes(server, services);
-  server.route("GET", blamePattern, guard(blameHandler(services.content, events, services.sharePercent)));
+  server.route("GET", blamePattern, reading(blameHandler(services.content, events, services.sharePercent)));
   server.route("GET", "/healthz", (_request, response) => response.reply(200, plainText, "ok\n"));
   // Health checks have no credential. Repositories that the viewer may not see are counted, but not named.
   server.route("GET", "/readyz", (request, response) => {
@@ -190,7 +194,7 @@ function addPatternRoute(
   { authenticator }: { readonly authenticator: Pick<Authenticator, "authenticate"> },
   handle: (patterns: readonly string[]) => ViewerHandler,
 ): void {
-  const admission = guardedBody(authenticator, always, "searches", (request, response, viewer) => {
+  const handler: ViewerHandler = (request, response, viewer) => {
     let patterns: readonly string[];
     try {
       patterns = parsePatternBody(request.body);
@@ -199,7 +203,8 @@ function addPatternRoute(
       return response.reply(400, plainText, `${error.message}\n`);
     }
     return handle(patterns)(request, response, viewer);
-  });
+  };
+  const admission = guardedBody(authenticator, always, "searches", handler, { suffices: "search" });
   server.routeWithAdmission("POST", path, patternBodyBytesMax, admission);
 }
 

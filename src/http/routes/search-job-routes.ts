@@ -44,7 +44,7 @@ export function addSearchJobRoutes(server: HttpServer, services: SearchJobServic
     permits,
     calls,
     (request, response, viewer) => answer(services, permits, request, response, viewer),
-    replyError,
+    { replyError },
   );
   server.routeWithAdmission("POST", "/api/searchjobs.v1.Service/METHOD", messageBytesMax, admission);
 }

@@ -6,6 +6,7 @@ export const plainText: Headers = { "Content-Type": "text/plain; charset=utf-8",
 /** The reason phrases of the statuses in use. */
 export const statusText: Readonly<Record<number, string>> = {
   200: "OK",
+  201: "Created",
   202: "Accepted",
   204: "No Content",
   206: "Partial Content",

@@ -334,10 +334,20 @@ t.test("rejected requests", async (t) => {
   }
   for (const name of ["a", "a-", "a.b-c_d", "1", "x".repeat(255)]) t.equal((await site.user(name)).name, name);
   const scopes: readonly (readonly [scopes: readonly string[], message: RegExp])[] = [
-    [[], /all access tokens must have scope "user:all"/],
-    [["site-admin:sudo"], /all access tokens must have scope "user:all"/],
+    [[], /must have scope "user:all", "search" or "mcp"/],
+    [["site-admin:sudo"], /must have scope "user:all", "search" or "mcp"/],
+    [["repository:host/code"], /must have scope "user:all", "search" or "mcp"/],
+    [["user:all", "search"], /"user:all" includes everything/],
+    [["user:all", "repository:host/code"], /"user:all" includes everything/],
+    [["search", "site-admin:sudo"], /"site-admin:sudo" needs the scope "user:all"/],
+    [["search", "repository:"], /unknown access token scope "repository:"/],
+    [["search", "repository:a b"], /unknown access token scope/],
+    [["search", ...Array.from({ length: 104 }, (_, i) => `repository:r${i}`)], /at most 100 repositories/],
     [["user:all", "user:all"], /given twice/],
-    [["user:all", "all"], /unknown access token scope "all" \(valid scopes: user:all, site-admin:sudo\)/],
+    [
+      ["user:all", "all"],
+      /unknown access token scope "all" \(valid scopes: user:all, site-admin:sudo, search, mcp, repository:NAME\)/,
+    ],
     [["user:all", "site-admin:sudo"], /only a site admin/],
   ];
   for (const [given, message] of scopes)

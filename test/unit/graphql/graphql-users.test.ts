@@ -384,8 +384,8 @@ t.test("users", async (t) => {
       { who: "bob", sudoBy: "admin", user: "bob" },
     ]);
     for (const [variables, message] of [
-      [{ s: ["user:all", "root"] }, /unknown access token scope "root" \(valid scopes: user:all, site-admin:sudo\)/],
-      [{ s: [] }, 'all access tokens must have scope "user:all"'],
+      [{ s: ["user:all", "root"] }, /unknown access token scope "root" \(valid scopes: user:all, /],
+      [{ s: [] }, 'an access token must have scope "user:all", "search" or "mcp"'],
       [{ s: ["user:all", "user:all"] }, /given twice/],
       [{ s: ["user:all", "site-admin:sudo"] }, /site admin/],
       [{ n: "x".repeat(1001) }, /longer than 1000/],

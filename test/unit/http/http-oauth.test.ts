@@ -1,5 +1,21 @@
 /** Programs that act for a user who approves them in a browser: OAuth 2.0 device authorization, as `src login` speaks it. */
+import {
+  Client,
+  StreamableHTTPClientTransport,
+  UnauthorizedError,
+  type OAuthClientInformationMixed,
+  type OAuthClientProvider,
+  type OAuthTokens,
+} from "@modelcontextprotocol/client";
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import type { ServerResponse } from "node:http";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import t, { type Test } from "tap";
+import { AuthorizationCodes } from "../../../src/account/sign-in/authorization-codes.js";
 import { DeviceGrants } from "../../../src/account/sign-in/device-grants.js";
 import {
   clientConfigPath,
@@ -9,9 +25,10 @@ import {
 } from "../../../src/cli/connection/client-config.js";
 import { authorizeDevice } from "../../../src/cli/connection/device-login.js";
 import { AccountSite } from "../../support/account-site.js";
-import { runCommandWith, testDaemon, type DaemonProcess } from "../../support/daemon.js";
+import { dataDirectory, runCommandWith, testDaemon, type DaemonProcess } from "../../support/daemon.js";
 import { ask } from "../../support/graphql.js";
 import { sharedDaemon } from "../../support/shared-daemon.js";
+import { until } from "../../support/waiting.js";
 import { wallClock } from "../../support/wall-clock.js";
 
 const client = "sgo_cid_sourcegraph-cli";
@@ -45,8 +62,9 @@ class Site {
     this.daemon = daemon;
   }
 
-  static async start(t: Test, options: readonly string[] = []): Promise<Site> {
-    const daemon = options.length === 0 ? await sharedDaemon(t) : await testDaemon(t, options);
+  static async start(t: Test, options: readonly string[] = [], variables: Record<string, string> = {}): Promise<Site> {
+    const daemon =
+      options.length === 0 ? await sharedDaemon(t) : await testDaemon(t, options, dataDirectory(t), variables);
     await daemon.control("POST", "/.api/users", { name: "bob", email: "bob@example.org", password });
     return new Site(daemon);
   }
@@ -103,6 +121,60 @@ class Site {
     const origin = new URL(this.daemon.url).origin;
     const body = new URLSearchParams({ user_code, decision });
     return this.page({ method: "POST", body, headers: { Cookie: cookie, Origin: origin, ...headers } });
+  }
+
+  /** Asks for the page on which the user decides about an assistant. */
+  async consent(cookie: string, query: Readonly<Record<string, string>>) {
+    const response = await fetch(`${this.daemon.url}/-/oauth/authorize?${new URLSearchParams(query)}`, {
+      redirect: "manual",
+      headers: { Cookie: cookie },
+    });
+    return { status: response.status, text: await response.text(), headers: response.headers };
+  }
+
+  /** Sends the form of that page, as it is; resolves with the parameters that the program gets. */
+  async decideOn(cookie: string, page: string, decision: string, headers: Record<string, string> = {}) {
+    const fields = [...page.matchAll(/type="hidden" name="([^"]*)" value="([^"]*)"/g)].map(
+      ([, name = "", value = ""]) => [name, value.replaceAll("&amp;", "&")] as [string, string],
+    );
+    const response = await fetch(`${this.daemon.url}/-/oauth/authorize`, {
+      method: "POST",
+      redirect: "manual",
+      headers: { Cookie: cookie, Origin: new URL(this.daemon.url).origin, ...headers },
+      body: new URLSearchParams([...fields, ["decision", decision]]),
+    });
+    const location = response.headers.get("location") ?? "";
+    const given = URL.canParse(location) ? new URL(location).searchParams : new URLSearchParams();
+    return { status: response.status, location, given };
+  }
+
+  /** A code that the user of the session has agreed to. */
+  async code(cookie: string, query: Readonly<Record<string, string>>): Promise<string> {
+    const { text } = await this.consent(cookie, query);
+    return (await this.decideOn(cookie, text, "approve")).given.get("code") ?? "";
+  }
+
+  async register(metadata: unknown, body = JSON.stringify(metadata)) {
+    const response = await fetch(`${this.daemon.url}/-/oauth/register`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body,
+    });
+    return { status: response.status, body: (await response.json()) as { client_id: string; error?: string } };
+  }
+
+  /** The status of a call of a tool. */
+  async callTool(authorization: string | undefined, path = "/.api/mcp") {
+    const response = await fetch(this.daemon.url + path, {
+      method: "POST",
+      headers: {
+        "Content-Type": "application/json",
+        ...(authorization === undefined ? {} : { Authorization: authorization }),
+      },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "list_repos" } }),
+    });
+    await response.text();
+    return { status: response.status, challenge: response.headers.get("www-authenticate") };
   }
 
   async whoIs(token: string): Promise<string> {
@@ -207,6 +279,364 @@ t.test("a program is authorized, refreshes its token, and is revoked", async (t)
   t.equal((await site.form("/-/oauth/revoke", { token: "unknown" })).status, 200);
   await checkTrawlLogin(t, site, cookie);
 });
+
+const verifier = "a-verifier-of-more-than-forty-three-characters-0";
+const challengeOf = (text: string): string => createHash("sha256").update(text).digest("base64url");
+const redirect_uri = "http://127.0.0.1:7/callback";
+
+/** What an assistant that has registered asks for. */
+async function registered(): Promise<Record<string, string>> {
+  const { body } = await site.register({ client_name: "An <assistant>", redirect_uris: [redirect_uri] });
+  return {
+    response_type: "code",
+    client_id: body.client_id,
+    redirect_uri,
+    state: "a state & more",
+    code_challenge: challengeOf(verifier),
+    code_challenge_method: "S256",
+    resource: `${site.daemon.url}/.api/mcp`,
+  };
+}
+
+const redeem = (client_id: string, code: string, more: Record<string, string> = {}) =>
+  site.form<Tokens & { scope?: string; error_description?: string }>("/-/oauth/token", {
+    client_id,
+    grant_type: "authorization_code",
+    code,
+    redirect_uri,
+    code_verifier: verifier,
+    ...more,
+  });
+
+t.test("an assistant is authorized by a code", async (t) => {
+  const { url } = site.daemon;
+  const read = async (path: string) => (await (await fetch(url + path)).json()) as Record<string, unknown>;
+  t.match(await read("/.well-known/oauth-authorization-server"), {
+    issuer: url,
+    authorization_endpoint: `${url}/-/oauth/authorize`,
+    registration_endpoint: `${url}/-/oauth/register`,
+    code_challenge_methods_supported: ["S256"],
+    client_id_metadata_document_supported: true,
+  });
+  for (const path of ["/.api/mcp", "/.api/mcp/v1", "/.api/mcp/all"])
+    t.match(await read(`/.well-known/oauth-protected-resource${path}`), {
+      resource: url + path,
+      authorization_servers: [url],
+      scopes_supported: ["mcp"],
+    });
+  const byName = await fetch(`${url.replace("127.0.0.1", "localhost")}/.well-known/oauth-protected-resource`);
+  t.match(await byName.json(), { resource: `${url.replace("127.0.0.1", "localhost")}/.api/mcp` });
+  t.equal((await site.callTool(undefined)).status, 200, "nobody has to sign in here");
+
+  const cookie = await site.session();
+  const query = await registered();
+  t.match((await site.consent("", query)).headers.get("location"), /^\/sign-in\?returnTo=%2F-%2Foauth%2Fauthorize%3F/);
+  const page = await site.consent(cookie, { ...query, scope: "openid mcp" });
+  t.equal(page.status, 200);
+  t.match(page.text, "<strong>An &lt;assistant&gt;</strong> asks to search and read, as <strong>bob</strong>");
+  t.match(page.headers.get("content-security-policy"), "form-action 'self' http://127.0.0.1:7;");
+  t.match(await site.decideOn(cookie, page.text, "deny"), {
+    status: 303,
+    location: /^http:\/\/127\.0\.0\.1:7\/callback\?error=access_denied&state=a\+state\+%26\+more&iss=/,
+  });
+  const { status, given } = await site.decideOn(cookie, page.text, "approve");
+  t.equal(status, 303);
+  t.match(Object.fromEntries(given), { code: /^[0-9a-f]{64}$/, state: "a state & more", iss: url });
+  const { body: tokens } = await redeem(query["client_id"]!, given.get("code")!);
+  t.match(tokens, { access_token: /^sgp_local_/, refresh_token: /./, scope: "mcp offline_access" });
+  const bearer = `Bearer ${tokens.access_token}`;
+  for (const path of ["/.api/mcp", "/.api/mcp/all"]) t.equal((await site.callTool(bearer, path)).status, 200);
+  t.equal(await site.whoIs(tokens.access_token), "403", "it is for the tools only");
+
+  const second = await site.refresh(tokens.refresh_token, query["client_id"]);
+  t.equal((await site.callTool(`Bearer ${second.access_token}`)).status, 200);
+  t.match(await site.callTool(bearer), {
+    status: 401,
+    challenge: `Bearer error="invalid_token", resource_metadata="${url}/.well-known/oauth-protected-resource/.api/mcp", scope="mcp"`,
+  });
+  const refresh = { client_id: query["client_id"]!, grant_type: "refresh_token", refresh_token: second.refresh_token };
+  t.equal((await site.form<Tokens>("/-/oauth/token", { ...refresh, scope: "user:all" })).body.error, "invalid_scope");
+  t.equal((await site.callTool(`Bearer ${second.access_token}`)).status, 200, "which ends nothing");
+  t.equal((await site.refresh(second.refresh_token)).error, "invalid_grant", "by another program");
+  await site.form("/-/oauth/revoke", { client_id: query["client_id"]!, token: second.access_token });
+  t.equal((await site.callTool(`Bearer ${second.access_token}`)).status, 401);
+
+  // A program takes any free port.
+  const other = await site.consent(cookie, { ...query, redirect_uri: "http://127.0.0.1:65535/callback" });
+  t.equal(other.status, 200);
+  const code = await site.code(cookie, query);
+  const { body: first } = await redeem(query["client_id"]!, code);
+  t.equal((await site.callTool(`Bearer ${first.access_token}`)).status, 200);
+  const replays = await Promise.all(Array.from({ length: 4 }, () => redeem(query["client_id"]!, code)));
+  for (const replay of replays) t.match(replay, { status: 400, body: { error: "invalid_grant" } });
+  t.equal((await site.callTool(`Bearer ${first.access_token}`)).status, 401, "a copied code ends its token");
+  const raced = await site.code(cookie, query);
+  const race = await Promise.all(Array.from({ length: 4 }, () => redeem(query["client_id"]!, raced)));
+  const won = race.filter((one) => one.status === 200);
+  t.equal(won.length, 1);
+  t.equal((await site.callTool(`Bearer ${won[0]?.body.access_token}`)).status, 401, "also while it is being made");
+});
+
+t.test("what an assistant is refused", async (t) => {
+  const cookie = await site.session();
+  const query = await registered();
+  const client = query["client_id"]!;
+  for (const [what, more] of Object.entries<Record<string, string>>({
+    "another redirect": { redirect_uri: "http://127.0.0.1:7/callback/" },
+    "no redirect": { redirect_uri: "" },
+    "another verifier": { code_verifier: `${verifier}1` },
+    "the challenge itself": { code_verifier: challengeOf(verifier) },
+    "no verifier": { code_verifier: "" },
+    "another resource": { resource: "https://elsewhere.example/mcp" },
+    "another program": { client_id: (await site.register({ redirect_uris: [redirect_uri] })).body.client_id },
+  })) {
+    const code = await site.code(cookie, query);
+    t.match(await redeem(client, code, more), { status: 400, body: { error: "invalid_grant" } }, what);
+    t.match((await redeem(client, code)).body, { error: "invalid_grant" }, `${what}: the code has ended`);
+  }
+
+  // The program is not known, or not known to be there: nobody is sent anywhere.
+  for (const [what, more] of Object.entries<Record<string, string>>({
+    "an unknown program": { client_id: "somebody" },
+    "a program that cannot be": {
+      client_id: `reg_${Buffer.from('["x","javascript:alert(1)"]').toString("base64url")}`,
+    },
+    "an id with more than its text": { client_id: `${client}AA` },
+    "a command": { client_id: "trawl" },
+    "another host": { redirect_uri: "http://127.0.0.1.elsewhere.example:7/callback" },
+    "another path": { redirect_uri: `${redirect_uri}2` },
+    "a user": { redirect_uri: "http://127.0.0.1:7@elsewhere.example/callback" },
+    "another loopback": { redirect_uri: "http://localhost:7/callback" },
+    https: { redirect_uri: "https://127.0.0.1:7/callback" },
+  })) {
+    const { status, headers, text } = await site.consent(cookie, { ...query, ...more });
+    t.equal(status, 400, what);
+    t.equal(headers.get("location"), null, what);
+    t.match(text, /cannot be authorized/, what);
+  }
+  const twice = await fetch(
+    `${site.daemon.url}/-/oauth/authorize?${new URLSearchParams(query)}&redirect_uri=https://elsewhere.example/`,
+    { headers: { Cookie: cookie }, redirect: "manual" },
+  );
+  t.equal(twice.status, 400);
+  for (const [more, error] of [
+    [{ response_type: "token" }, "unsupported_response_type"],
+    [{ scope: "mcp user:all" }, "invalid_scope"],
+    [{ scope: "site-admin:sudo" }, "invalid_scope"],
+    [{ code_challenge_method: "plain" }, "invalid_request"],
+    [{ code_challenge: "" }, "invalid_request"],
+    [{ state: "s".repeat(3000) }, "invalid_request"],
+    [{ resource: "https://elsewhere.example/mcp" }, "invalid_target"],
+    [{ resource: `${site.daemon.url}/.api/mcp/` }, "invalid_target"],
+  ] as const) {
+    const { status, headers } = await site.consent(cookie, { ...query, ...more });
+    t.equal(status, 303, error);
+    t.match(headers.get("location"), `http://127.0.0.1:7/callback?error=${error}&`, "the user's own computer is told");
+  }
+  const remote = await site.register({ redirect_uris: ["https://elsewhere.example/callback"] });
+  const away = { ...query, client_id: remote.body.client_id, redirect_uri: "https://elsewhere.example/callback" };
+  t.match(await site.consent(cookie, { ...away, scope: "user:all" }), { status: 400, text: /only scope.*is mcp/ });
+  const { text } = await site.consent(cookie, away);
+  t.match(text, "The answer goes to <strong>elsewhere.example</strong>");
+  for (const headers of [{ Origin: "https://elsewhere.example" }, { Origin: "null" }])
+    t.equal((await site.decideOn(cookie, text, "approve", headers)).status, 403);
+  const bare = await fetch(`${site.daemon.url}/-/oauth/authorize`, {
+    method: "POST",
+    headers: { Cookie: cookie },
+    body: new URLSearchParams({ ...query, decision: "approve" }),
+  });
+  t.equal(bare.status, 403, "a form without an origin");
+  t.equal((await site.decideOn("", text, "approve")).status, 302, "who is not signed in");
+
+  const uris = (...redirect_uris: unknown[]) => ({ redirect_uris });
+  for (const [metadata, error] of [
+    [[], "invalid_client_metadata"],
+    [{}, "invalid_redirect_uri"],
+    [uris(), "invalid_redirect_uri"],
+    [uris(1), "invalid_redirect_uri"],
+    [uris(...Array<string>(11).fill(redirect_uri)), "invalid_redirect_uri"],
+    [uris(`https://h/${"x".repeat(500)}`), "invalid_redirect_uri"],
+    [uris(...Array.from({ length: 9 }, (_, i) => `https://h/${i}${"x".repeat(400)}`)), "invalid_redirect_uri"],
+    [uris("javascript:alert(1)"), "invalid_redirect_uri"],
+    [uris("JavaScript:alert(1)"), "invalid_redirect_uri"],
+    [uris("data:text/html,x"), "invalid_redirect_uri"],
+    [uris("http://elsewhere.example/"), "invalid_redirect_uri"],
+    [uris("http://127.0.0.1.elsewhere.example/"), "invalid_redirect_uri"],
+    [uris("https://ann:secret@h/"), "invalid_redirect_uri"],
+    [uris("https://h/#part"), "invalid_redirect_uri"],
+    [uris("https://h/\r\nSet-Cookie: a=b"), "invalid_redirect_uri"],
+    [uris("/callback"), "invalid_redirect_uri"],
+    [{ ...uris(redirect_uri), client_name: { deep: 1 } }, "invalid_client_metadata"],
+    [{ ...uris(redirect_uri), grant_types: ["password"] }, "invalid_client_metadata"],
+    [{ ...uris(redirect_uri), response_types: "code token" }, "invalid_client_metadata"],
+  ] as const)
+    t.match(await site.register(metadata), { status: 400, body: { error } }, JSON.stringify(metadata).slice(0, 80));
+  const deep = `{"redirect_uris":["${redirect_uri}"],"jwks":${"[".repeat(7000)}${"]".repeat(7000)}}`;
+  t.match(await site.register(null, deep), { status: 400, body: { error: "invalid_client_metadata" } });
+  t.match(await site.register(null, "{"), { status: 400, body: { error: "invalid_client_metadata" } });
+  const huge = await fetch(`${site.daemon.url}/-/oauth/register`, { method: "POST", body: "x".repeat(17 << 10) });
+  t.equal(huge.status, 413);
+  const odd = await site.register({
+    client_name: `\u202e\ud800 a\n${"n".repeat(200)}`,
+    redirect_uris: ["cursor://app/callback"],
+  });
+  t.equal(odd.status, 201);
+  const oddQuery = { ...query, client_id: odd.body.client_id, redirect_uri: "cursor://app/callback" };
+  t.match(await site.consent(cookie, oddQuery), {
+    status: 200,
+    text: /<strong>a n{77}<\/strong>.*opens cursor: links/,
+  });
+
+  // At once, or in the summary of the minute.
+  await until("refusals are in the audit log", () =>
+    /"credential-refused".*(?:invalid_grant: |other reasons)/.test(
+      readFileSync(join(site.daemon.data, "audit.log"), "utf8"),
+    ),
+  );
+});
+
+t.test("codes are few, short, and used once", (t) => {
+  const codes = new AuthorizationCodes();
+  const terms = { client: "c", redirectUri: "r", challenge: challengeOf(verifier), resource: "x" };
+  const given = { client: "c", redirectUri: "r", verifier, resource: undefined };
+  const by = (userId: number) => ({ userId, sessionId: "" });
+  const issue = (userId: number, nowMs: number) => codes.issue(terms, by(userId), "", nowMs);
+  const late = issue(1, 0);
+  t.equal(codes.redeem(late, given, 60_000).kind, "refused", "after a minute");
+  const first = issue(1, 60_000);
+  for (let i = 0; i < 20; i++) issue(1, 60_000);
+  t.equal(codes.redeem(first, given, 60_000).kind, "refused", "of one user");
+  const kept = issue(2, 60_000);
+  for (let i = 3; i < 1_500; i++) issue(i, 60_000);
+  t.equal(codes.redeem(kept, given, 60_000).kind, "refused", "of all");
+  const last = issue(1, 60_000);
+  t.equal(codes.redeem(last, given, 60_001).kind, "redeemed");
+  t.equal(codes.redeem(last, given, 60_002).kind, "replayed");
+  t.end();
+});
+
+t.test("the client of the SDK connects by the address, as a program that describes itself in a document", async (t) => {
+  const folder = t.testdir();
+  const [key, certificate] = [join(folder, "key"), join(folder, "certificate")];
+  const kind = ["-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
+  const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"];
+  execFileSync("openssl", ["req", ...kind, "-keyout", key, "-out", certificate, ...subject], { stdio: "ignore" });
+  let [asked, described] = [0, {} as Readonly<Record<string, unknown>>];
+  const answers: Record<string, (response: ServerResponse) => unknown> = {
+    "/redirected": (response) => response.writeHead(302, { Location: "/client.json" }).end(),
+    "/text": (response) => response.writeHead(200, { "Content-Type": "text/html" }).end("{}"),
+    "/huge": (response) => response.end(`"${"x".repeat(1 << 20)}"`),
+    "/deep": (response) => response.end("[".repeat(10_000)),
+    "/missing": (response) => response.writeHead(404).end(),
+    "/slow": () => undefined,
+  };
+  const server = createServer({ key: readFileSync(key), cert: readFileSync(certificate) }, (request, response) => {
+    asked++;
+    response.setHeader("Content-Type", "application/json");
+    (answers[request.url ?? ""] ?? (() => response.end(JSON.stringify(described))))(response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const home = `https://localhost:${port}`;
+  const site = await Site.start(
+    t,
+    ["auth.public=false", 'mcp.clientNetworks=["127.0.0.1", "::1"]'].flatMap((option) => ["--set", option]),
+    { NODE_EXTRA_CA_CERTS: certificate },
+  );
+  const { url } = site.daemon;
+  t.match(await site.callTool(undefined), {
+    status: 401,
+    challenge: `Bearer resource_metadata="${url}/.well-known/oauth-protected-resource/.api/mcp", scope="mcp"`,
+  });
+  const cookie = await site.session();
+  for (const clientMetadataUrl of [undefined, `${home}/client.json`]) {
+    described = {
+      client_id: clientMetadataUrl,
+      client_name: "Documented",
+      redirect_uris: ["http://127.0.0.1/callback"],
+    };
+    const provider = new Browser(clientMetadataUrl);
+    const connect = async () => {
+      const client = new Client({ name: "a test", version: "1" });
+      const transport = new StreamableHTTPClientTransport(new URL(`${url}/.api/mcp/all`), { authProvider: provider });
+      return { transport, connected: client.connect(transport).then(() => client) };
+    };
+    const begun = await connect();
+    await t.rejects(begun.connected, UnauthorizedError);
+    const asks = provider.asked!;
+    t.equal(asks.searchParams.get("scope")?.includes("user:all"), false);
+    if (clientMetadataUrl !== undefined) t.equal(asks.searchParams.get("client_id"), clientMetadataUrl);
+    const page = await site.consent(cookie, Object.fromEntries(asks.searchParams));
+    t.match(page.text, clientMetadataUrl === undefined ? /<strong>a test</ : `Documented (localhost:${port})`);
+    const { location } = await site.decideOn(cookie, page.text, "approve");
+    await begun.transport.finishAuth(new URL(location).searchParams);
+    const client = await (await connect()).connected;
+    t.ok((await client.listTools()).tools.length > 8);
+    provider.tokens_ = { ...provider.tokens_!, access_token: "sgp_expired" };
+    t.ok((await client.listTools()).tools.length > 8, "it refreshes its token");
+    await client.close();
+  }
+  const before = asked;
+  const query = { ...(await registered()), resource: `${url}/.api/mcp` };
+  const documented = (client_id: string) =>
+    site.consent(cookie, { ...query, client_id, redirect_uri: "http://127.0.0.1:9/callback" });
+  described = {};
+  t.equal((await documented(`${home}/client.json`)).status, 200, "it is not read again");
+  t.equal(asked, before);
+  for (const [path, lie, message] of [
+    ["/redirected", {}, /redirects are not followed/],
+    ["/text", {}, /not application\/json/],
+    ["/huge", {}, /more than 16384 bytes/],
+    ["/deep", {}, /not JSON/],
+    ["/missing", {}, /answers 404/],
+    ["/other", { client_id: `${home}/client.json` }, /not its own URL/],
+    ["/secret", { token_endpoint_auth_method: "client_secret_basic" }, /must be none/],
+    ["/script", { redirect_uris: ["javascript:alert(1)"] }, /leads to no program/],
+    ["/elsewhere", { redirect_uris: ["http://127.0.0.1/other"] }, /not one of the program&#?\w+;s own|program's own/],
+    ["/a/../b", {}, /must begin with https/],
+    ["", {}, /must begin with https/],
+    ["/part#x", {}, /must begin with https/],
+    ["/slow", {}, /no answer within 5 s/],
+  ] as const) {
+    described = { client_id: home + path, redirect_uris: ["http://127.0.0.1/callback"], ...lie };
+    const { status, text } = await documented(home + path);
+    t.equal(status, 400, path);
+    t.match(text, message, path);
+  }
+  t.match((await documented("https://10.0.0.1/client.json")).text, /not public/);
+  t.match((await documented("https://[fe80::1]/client.json")).text, /not public/);
+  t.match((await documented("http://localhost/client.json")).text, /not registered/);
+});
+
+/** The part of a program that the SDK asks to sign its user in; the browser is the test. */
+class Browser implements OAuthClientProvider {
+  readonly clientMetadataUrl?: string;
+  readonly redirectUrl = "http://127.0.0.1:4321/callback";
+  asked: URL | undefined;
+  tokens_: OAuthTokens | undefined;
+  #client: OAuthClientInformationMixed | undefined;
+  #verifier = "";
+
+  constructor(clientMetadataUrl: string | undefined) {
+    if (clientMetadataUrl !== undefined) this.clientMetadataUrl = clientMetadataUrl;
+  }
+
+  get clientMetadata() {
+    return { client_name: "a test", redirect_uris: [this.redirectUrl] };
+  }
+
+  clientInformation = () => this.#client;
+  saveClientInformation = (client: OAuthClientInformationMixed) => void (this.#client = client);
+  tokens = () => this.tokens_;
+  saveTokens = (tokens: OAuthTokens) => void (this.tokens_ = tokens);
+  redirectToAuthorization = (url: URL) => void (this.asked = url);
+  saveCodeVerifier = (text: string) => void (this.#verifier = text);
+  codeVerifier = () => this.#verifier;
+}
 
 t.test("what is refused", async (t) => {
   const cookie = await site.session();
@@ -429,7 +859,7 @@ t.test("a replaced text that is used later ends the token", async (t) => {
   const startMs = Date.parse("2026-01-01T00:00:00Z");
   clock.set(startMs);
   const approval = { userId: (await site.user("ann", false)).id, isStillApproved: () => true };
-  const program = { client, note: "src" };
+  const program = { client, note: "src", scopes: ["user:all"] } as const;
   const times = { lifetimeMs: 3_600_000, refreshMs: 86_400_000, familyMs: 3 * 86_400_000 };
   const create = async () => (await accessTokens.createRefreshable(approval, program, times, { from: "test" }))!;
   const refresh = (text: string, from = "test") => accessTokens.refresh(text, client, times, { from });
