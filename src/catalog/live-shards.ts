@@ -1,3 +1,4 @@
+import { totalmem } from "node:os";
 import type { LiveShard } from "../model/shard-record.js";
 import { FilterColumns, type ShardFilter } from "../protocol/shard-filter.js";
 import { ShardTable } from "../protocol/shard-table.js";
@@ -17,7 +18,7 @@ export interface CatalogView {
 export class LiveShards {
   readonly #shards = new Map<number, LiveShard>();
   readonly #pins = new ShardPins();
-  readonly #columns = new FilterColumns();
+  readonly #columns = new FilterColumns(filterBytesMax());
   readonly #onRetired: (shardIds: number[]) => void;
   #ordered: readonly LiveShard[] | undefined;
   #byRepository: ReadonlyMap<number, readonly LiveShard[]> | undefined;
@@ -91,6 +92,14 @@ export class LiveShards {
     for (const id of shardIds) this.#columns.release(id);
     if (shardIds.length > 0) this.#onRetired(shardIds);
   }
+}
+
+/**
+ * A sixteenth of the memory of the host, and at least what 2,048 shards need. A column is a two-thousandth of the text of a
+ * large shard, so that only a host with very many small shards has some without a column.
+ */
+function filterBytesMax(): number {
+  return Math.max(2 ** 26 + 2 ** 20, totalmem() / 16);
 }
 
 function groupByRepository(shards: Iterable<LiveShard>): Map<number, LiveShard[]> {

@@ -3,6 +3,7 @@ import type { SerializedError } from "../base/errors.js";
 import type { SymbolFault } from "../model/symbol-failure.js";
 import type { FindCondition, SearchOptions, SearchStats } from "./search-options.js";
 import type { ResultBatch } from "./result-batch.js";
+import type { FilterMemory } from "./shard-filter.js";
 import type { ShardPart } from "./shard-table.js";
 import type { SkipReason } from "../model/skip-reason.js";
 import { assert } from "../base/assert.js";
@@ -29,7 +30,7 @@ export interface SearchTask {
   /** Memory of the `ShardTable` of the search's view. */
   readonly table: SharedArrayBuffer;
   /** Memory of the `ShardFilter` of the search's view. */
-  readonly filter: SharedArrayBuffer;
+  readonly filter: FilterMemory;
   /** The shards to search, as rows of the table. */
   readonly rows: Uint32Array;
   /** Shards of the revision cache: their row numbers follow those of the table. */
@@ -116,7 +117,7 @@ export interface FindTask {
   readonly conditions: readonly FindCondition[];
   /** As in `SearchTask`, like `filter` and `rows`. */
   readonly table: SharedArrayBuffer;
-  readonly filter: SharedArrayBuffer;
+  readonly filter: FilterMemory;
   readonly rows: Uint32Array;
   /** Word 0: the next index into `rows` to take, shared by the slices. */
   readonly next: Int32Array;
@@ -133,7 +134,7 @@ export type WarmPart = ShardPart | "symbols";
 export interface WarmTask {
   /** As in `SearchTask`, like `filter`. */
   readonly table: SharedArrayBuffer;
-  readonly filter: SharedArrayBuffer;
+  readonly filter: FilterMemory;
   readonly row: number;
   readonly part: WarmPart;
   /** Word 0: nonzero stops the task. */

@@ -1,5 +1,6 @@
 import { assert } from "../base/assert.js";
 import type { CachedShardRange, ExaminedShard, Lane, RankedPart, SearchTaskResult, ShardFailure } from "./messages.js";
+import type { FilterMemory } from "./shard-filter.js";
 import { noStats, type SearchOptions, type SearchStats } from "./search-options.js";
 
 /** The points that a document got, by what they are for: its score is their sum times `fileFactor`, in whole points. */
@@ -40,7 +41,7 @@ export interface RankTask {
   readonly options: SearchOptions;
   /** As in `SearchTask`, like the others. */
   readonly table: SharedArrayBuffer;
-  readonly filter: SharedArrayBuffer;
+  readonly filter: FilterMemory;
   readonly rows: Uint32Array;
   readonly cached: readonly CachedShardRange[];
   readonly control: Int32Array;

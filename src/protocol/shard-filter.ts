@@ -11,16 +11,21 @@ const rowCount = 1 << rowBits;
 const headRows = { known: 0, foldExceptions: 1, used: 2 } as const;
 const headRowCount = 3;
 
-/** The memory is one word for the number of blocks, then the blocks: a word for each row, with a bit for each column. */
+/** The memory is a list of segments, each of which is blocks: a word for each row, with a bit for each column. */
 const blockWords = headRowCount + rowCount;
 const blockColumns = 32;
 
-/** Number of shards with a column; further shards are always opened. The memory has at most 64 MiB. */
-const columnCountMax = 2048;
+/** Columns of the smallest segment; all have a power of two times as many. */
 const columnCountMin = 64;
+
+/** Columns of the largest segment: 256 MiB. */
+const segmentColumnsMax = 8192;
 
 /** No column: the shard cannot be ruled out. */
 export const noColumn = -1;
+
+/** What threads share of a filter. */
+export type FilterMemory = readonly SharedArrayBuffer[];
 
 /** The contents of a shard, as recorded in its column. */
 export interface ShardText {
@@ -42,24 +47,31 @@ export interface ShardText {
  * represents a superset of the trigrams in its shard, so a shard that is ruled out contains no match.
  *
  * The columns are divided into blocks of 1 MiB, because the rows of a shard are spread over all of a block, and one of
- * that size stays in the processor's cache while columns are filled: in one matrix for 192 columns, that took 6 ms each.
+ * that size stays in the processor's cache while columns are filled: in one matrix for 192 columns, that took 6 ms each. So
+ * the filter takes 32 KiB for each shard.
+ *
+ * A filter grows by further segments, and shares the former ones with the smaller filter: nothing is copied. The kernel gives a
+ * segment its memory block by block, when columns are filled.
  */
 export class ShardFilter {
-  readonly memory: SharedArrayBuffer;
-  readonly #words: Int32Array;
+  readonly memory: FilterMemory;
+  readonly #segments: readonly Int32Array[];
   readonly #blockCount: number;
 
-  constructor(memory: SharedArrayBuffer) {
+  constructor(memory: FilterMemory) {
     this.memory = memory;
-    this.#words = new Int32Array(memory);
-    this.#blockCount = this.#words[0];
+    this.#segments = memory.map((segment) => new Int32Array(segment));
+    this.#blockCount = this.#segments.reduce((count, { length }) => count + length / blockWords, 0);
   }
 
+  /** With room for as many columns, which are a multiple of 32. */
   static withColumns(columnCount: number): ShardFilter {
-    const blockCount = columnCount / blockColumns;
-    const memory = new SharedArrayBuffer(4 * (1 + blockCount * blockWords));
-    new Int32Array(memory)[0] = blockCount;
-    return new ShardFilter(memory);
+    return new ShardFilter([]).withMore(columnCount);
+  }
+
+  /** With as many more columns. */
+  withMore(columnCount: number): ShardFilter {
+    return new ShardFilter([...this.memory, new SharedArrayBuffer(4 * (columnCount / blockColumns) * blockWords)]);
   }
 
   get columnCount(): number {
@@ -73,9 +85,12 @@ export class ShardFilter {
 
   /** The columns that have been filled, as a mask. */
   knownColumns(): Int32Array {
-    return Int32Array.from({ length: this.#blockCount }, (_, i) =>
-      Atomics.load(this.#words, wordIndex(headRows.known, i * blockColumns)),
-    );
+    const known = new Int32Array(this.#blockCount);
+    let at = 0;
+    for (const words of this.#segments)
+      for (let block = 0; block < words.length; block += blockWords)
+        known[at++] = Atomics.load(words, block + headRows.known);
+    return known;
   }
 
   isKnown(column: number): boolean {
@@ -83,7 +98,17 @@ export class ShardFilter {
   }
 
   #has(row: number, column: number): boolean {
-    return (Atomics.load(this.#words, wordIndex(row, column)) & columnBit(column)) !== 0;
+    return (Atomics.load(this.#block(column), row) & columnBit(column)) !== 0;
+  }
+
+  /** The words of the column's block. */
+  #block(column: number): Int32Array {
+    let from = (column >>> 5) * blockWords;
+    for (const words of this.#segments) {
+      if (from < words.length) return words.subarray(from, from + blockWords);
+      from -= words.length;
+    }
+    throw new RangeError(`the filter has no column ${column}`);
   }
 
   /** Clears the column, to reuse it for another shard. No thread may still use it for the previous one. */
@@ -99,22 +124,10 @@ export class ShardFilter {
     const isUsed = this.#has(headRows.used, column);
     this.#put(headRows.used, column, true);
     this.#put(headRows.foldExceptions, column, hasFoldExceptions);
-    const rows = this.#words.subarray(wordIndex(headRowCount, column), wordIndex(headRowCount + rowCount, column));
+    const rows = this.#block(column).subarray(headRowCount);
     if (isUsed) clearOthers(rows, columnBit(column), keys, paths);
     setRows(rows, columnBit(column), keys, paths);
     this.#put(headRows.known, column, true);
-  }
-
-  /** Copies the columns of a smaller filter. */
-  copyFrom(other: ShardFilter): void {
-    const words = other.#words;
-    for (let column = 0; column < other.columnCount; column += blockColumns) {
-      const from = wordIndex(0, column);
-      // Read before the rows: a column that is known at that point has been filled completely.
-      const known = Atomics.load(words, from + headRows.known);
-      this.#words.set(words.subarray(from, from + blockWords), from);
-      this.#words[from + headRows.known] = known;
-    }
   }
 
   /**
@@ -123,8 +136,10 @@ export class ShardFilter {
    */
   keepHolding(literal: Uint8Array, mask: Int32Array): void {
     for (let at = 0; at + 2 < literal.length; at++) {
-      const word = wordIndex(headRowCount + hashRow(trigramAt(literal, at)), 0);
-      for (let i = 0; i < mask.length; i++) mask[i] &= this.#words[word + i * blockWords];
+      const row = headRowCount + hashRow(trigramAt(literal, at));
+      let i = 0;
+      for (const words of this.#segments)
+        for (let word = row; word < words.length; word += blockWords, i++) if (mask[i] !== 0) mask[i] &= words[word];
     }
   }
 
@@ -132,22 +147,20 @@ export class ShardFilter {
    * Adds the columns that have not been filled and, with `foldCase`, those in which case folding reaches outside ASCII.
    */
   addUncertain(mask: Int32Array, foldCase: boolean): void {
-    for (let i = 0; i < mask.length; i++) {
-      const block = wordIndex(0, i * blockColumns);
-      const known = Atomics.load(this.#words, block + headRows.known);
-      mask[i] |= ~known | (foldCase ? this.#words[block + headRows.foldExceptions] : 0);
-    }
+    let i = 0;
+    for (const words of this.#segments)
+      for (let block = 0; block < words.length; block += blockWords, i++) {
+        const known = Atomics.load(words, block + headRows.known);
+        mask[i] |= ~known | (foldCase ? words[block + headRows.foldExceptions] : 0);
+      }
   }
 
   /** Other threads may write other columns of the word at the same time. */
   #put(row: number, column: number, isSet: boolean): void {
-    if (isSet) Atomics.or(this.#words, wordIndex(row, column), columnBit(column));
-    else Atomics.and(this.#words, wordIndex(row, column), ~columnBit(column));
+    const block = this.#block(column);
+    if (isSet) Atomics.or(block, row, columnBit(column));
+    else Atomics.and(block, row, ~columnBit(column));
   }
-}
-
-function wordIndex(row: number, column: number): number {
-  return 1 + (column >>> 5) * blockWords + row;
 }
 
 function columnBit(column: number): number {
@@ -181,28 +194,34 @@ function clearOthers(rows: Int32Array, bit: number, keys: Uint32Array, paths: Ui
 export class FilterColumns {
   readonly #columnOf = new Map<number, number>();
   readonly #free: number[] = [];
+  readonly #columnCountMax: number;
   #usedCount = 0;
-  #filter = ShardFilter.withColumns(columnCountMin);
+  #filter: ShardFilter | undefined;
 
-  get filter(): ShardFilter {
-    return this.#filter;
+  /** Shards beyond this many bytes of columns are always opened. */
+  constructor(bytesMax: number) {
+    this.#columnCountMax = Math.floor(bytesMax / (4 * blockWords)) * blockColumns;
   }
 
-  /** Makes room for as many shards, so that the filter need not grow while they get their columns. */
+  get filter(): ShardFilter {
+    return (this.#filter ??= ShardFilter.withColumns(Math.min(columnCountMin, this.#columnCountMax)));
+  }
+
+  /** Makes room for as many shards, so that the filter has few segments. */
   reserve(shardCount: number): void {
-    while (this.#filter.columnCount < Math.min(shardCount, columnCountMax)) {
-      if (this.#usedCount > 0) this.#grow();
-      else this.#filter = ShardFilter.withColumns(2 * this.#filter.columnCount);
-    }
+    if (this.#filter !== undefined) return;
+    let columns = columnCountMin;
+    while (columns < Math.min(shardCount, this.#columnCountMax, segmentColumnsMax)) columns *= 2;
+    this.#filter = ShardFilter.withColumns(Math.min(columns, this.#columnCountMax));
   }
 
   /** The column of a live shard, which is reserved for it until `release`. */
   shardColumn(shardId: number): number {
     const known = this.#columnOf.get(shardId);
     if (known !== undefined) return known;
-    const column = this.#free.pop() ?? (this.#usedCount < columnCountMax ? this.#usedCount++ : noColumn);
+    const column = this.#free.pop() ?? (this.#usedCount < this.#columnCountMax ? this.#usedCount++ : noColumn);
     if (column === noColumn) return noColumn;
-    if (column >= this.#filter.columnCount) this.#grow();
+    if (column >= this.filter.columnCount) this.#grow();
     this.#columnOf.set(shardId, column);
     return column;
   }
@@ -212,14 +231,13 @@ export class FilterColumns {
     const column = this.#columnOf.get(shardId);
     if (column === undefined) return;
     this.#columnOf.delete(shardId);
-    this.#filter.forget(column);
+    this.filter.forget(column);
     this.#free.push(column);
   }
 
-  /** Running searches keep the smaller filter; columns that they fill there are filled again when next needed. */
+  /** Doubles the columns, up to the size of a segment. Running searches keep the smaller filter, whose segments are the same. */
   #grow(): void {
-    const larger = ShardFilter.withColumns(2 * this.#filter.columnCount);
-    larger.copyFrom(this.#filter);
-    this.#filter = larger;
+    const { columnCount } = this.filter;
+    this.#filter = this.filter.withMore(Math.min(columnCount, segmentColumnsMax, this.#columnCountMax - columnCount));
   }
 }

@@ -47,6 +47,7 @@ export class ShardTable {
   readonly memory: SharedArrayBuffer;
   readonly #words: Int32Array;
   readonly count: number;
+  #columns: Int32Array | undefined;
 
   constructor(memory: SharedArrayBuffer) {
     this.memory = memory;
@@ -114,6 +115,15 @@ export class ShardTable {
   /** The shard's column in the filter, or `noColumn`. */
   filterColumn(row: number): number {
     return this.#word(row, entryWords.column);
+  }
+
+  /** Those of all rows, one after the other. */
+  get filterColumns(): Int32Array {
+    if (this.#columns === undefined) {
+      this.#columns = new Int32Array(this.count);
+      for (let row = 0; row < this.count; row++) this.#columns[row] = this.filterColumn(row);
+    }
+    return this.#columns;
   }
 
   /** The summaries of the shard's repositories, as written by `encodeSummaries`. */

@@ -2,7 +2,7 @@ import { BoundedMap } from "../../base/bounded-map.js";
 import { TrawlError } from "../../base/errors.js";
 import { columnText } from "../../eval/match/path-match.js";
 import type { CachedShardRange } from "../../protocol/messages.js";
-import { noColumn, ShardFilter } from "../../protocol/shard-filter.js";
+import { type FilterMemory, noColumn, ShardFilter } from "../../protocol/shard-filter.js";
 import type { ShardPart, ShardTable } from "../../protocol/shard-table.js";
 import { ReaderCache, ShardReader } from "../../shard/shard-reader.js";
 import { storedChecksum, SymbolReader } from "../../shard/symbols/symbol-reader.js";
@@ -39,7 +39,7 @@ export class ShardOpener {
   }
 
   /** Opens the live shard of a row of the table. Throws `corrupt-shard` when it is missing or damaged. */
-  open(snapshot: ShardSnapshot, table: ShardTable, row: number, filter: SharedArrayBuffer): OpenShard {
+  open(snapshot: ShardSnapshot, table: ShardTable, row: number, filter: FilterMemory): OpenShard {
     const id = table.shardId(row);
     const bytes = snapshot.get(id);
     if (bytes === undefined)
@@ -60,12 +60,7 @@ export class ShardOpener {
   }
 
   /** The symbols of a live shard; undefined if it has none yet, or if they are damaged. */
-  openSymbols(
-    snapshot: ShardSnapshot,
-    table: ShardTable,
-    row: number,
-    filter: SharedArrayBuffer,
-  ): OpenShard | undefined {
+  openSymbols(snapshot: ShardSnapshot, table: ShardTable, row: number, filter: FilterMemory): OpenShard | undefined {
     const { symbols, ...shard } = this.openWithRecords(snapshot, table, row, filter);
     if (symbols === undefined) return undefined;
     const id = table.shardId(row);
@@ -90,7 +85,7 @@ export class ShardOpener {
     snapshot: ShardSnapshot,
     table: ShardTable,
     row: number,
-    filter: SharedArrayBuffer,
+    filter: FilterMemory,
   ): OpenShard & { readonly symbols: SymbolReader | undefined } {
     const id = table.shardId(row);
     const checksum = table.symbols(row);

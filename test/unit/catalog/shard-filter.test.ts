@@ -13,6 +13,7 @@ import { fc, runs } from "../../support/property.js";
 
 const kernel = loadKernel("ts");
 const repositories = [testRepository(1, "one")];
+const everyId = Uint32Array.of(0xffff_ffff);
 
 /** The two special letters fold to k and s. */
 const word = fc.constantFrom(
@@ -54,7 +55,7 @@ function viewOf(documents: readonly (readonly TestDocument[])[], filter: ShardFi
   documents.forEach((some, column) => filter.fill(column, columnText(testShard(kernel, some, repositories).reader)));
   return {
     shards: documents.map(() => ({ record: { repositoryIds: [1] } })),
-    table: { filterColumn: (place) => place },
+    table: { filterColumns: Int32Array.from(documents.keys()) },
     filter,
   };
 }
@@ -72,6 +73,9 @@ t.test("no shard with a match is ruled out", (t) => {
           : [{ text: basic.text, selection: { repositoryIds: undefined, revisions: undefined } }],
       );
       const { rows, ruledOutCount } = chooseShards(view, choices, false);
+      // A choice of all repositories by their ids takes another way.
+      const byId = choices.map(({ text }) => ({ text, selection: { repositoryIds: everyId, revisions: undefined } }));
+      t.same(chooseShards(view, byId, false), chooseShards(view, choices, false));
       ruledOut += ruledOutCount;
       const holders = documents.flatMap((some, place) =>
         naiveSearch(
@@ -103,15 +107,24 @@ t.test("a column that is not filled rules nothing out", (t) => {
   const view = viewOf([[{ path: "one.c", content: "something" }], [{ path: "two.c", content: "other" }]], filter);
   t.same([...chooseShards(view, choicesOf("something"), false).rows], [0]);
   t.equal(chooseShards(view, choicesOf("something"), false).unopenedCount, 0);
+  t.same([...chooseShards(view, choicesOf("(file:one thing) or (lang:c other)"), false).rows], [0, 1], "of either");
+  t.equal(chooseShards(view, choicesOf("nowhere"), false).ruledOutCount, 2);
+  t.equal(chooseShards(view, choicesOf("nowhere"), true).ruledOutCount, 0);
   filter.forget(1);
   const { rows, unopenedCount } = chooseShards(view, choicesOf("something"), false);
   t.same([...rows], [0, 1]);
   t.equal(unopenedCount, 1, "the next choice may be another one");
   t.same(
-    [...chooseShards({ ...view, table: { filterColumn: () => noColumn } }, choicesOf("nowhere"), false).rows],
+    [
+      ...chooseShards(
+        { ...view, table: { filterColumns: Int32Array.of(noColumn, noColumn) } },
+        choicesOf("nowhere"),
+        false,
+      ).rows,
+    ],
     [0, 1],
   );
-  const withoutColumns = { ...view, table: { filterColumn: () => noColumn } };
+  const withoutColumns = { ...view, table: { filterColumns: Int32Array.of(noColumn, noColumn) } };
   t.equal(chooseShards(withoutColumns, choicesOf("nowhere"), false).unopenedCount, 0, "these are always opened");
   t.end();
 });
@@ -125,20 +138,59 @@ t.test("only shards with a chosen repository are taken or counted as ruled out",
   t.end();
 });
 
+const columnBytes = 2 ** 15 + 1;
+
 t.test("with room for all shards, the filter does not grow", (t) => {
-  const columns = new FilterColumns();
+  const columns = new FilterColumns(10_000 * columnBytes);
   columns.reserve(300);
   const { filter } = columns;
   for (let shard = 0; shard < 300; shard++) columns.shardColumn(shard);
   t.equal(columns.filter, filter);
-  columns.reserve(1_000_000);
-  t.equal(columns.filter.columnCount, 2048, "up to the limit");
+  t.equal(filter.memory.length, 1);
   t.equal(columns.shardColumn(7), 7, "columns are kept");
   t.end();
 });
 
+t.test("a filter of several segments is the same as one of one", (t) => {
+  const text = fc.record({
+    keys: fc.uniqueArray(fc.nat({ max: 2 ** 21 - 1 }), { maxLength: 5 }).map((keys) => Uint32Array.from(keys)),
+    paths: fc.constantFrom("a.c\n", "kks\n", "").map((path) => Buffer.from(path)),
+    hasFoldExceptions: fc.boolean(),
+  });
+  const step = fc.record({
+    kind: fc.constantFrom("fill", "fill", "fill", "forget"),
+    column: fc.nat({ max: 159 }),
+    text,
+  });
+  const literal = fc.constantFrom("a.c", "kks", "abkks", "something", "ab");
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 20 }), fc.array(literal), fc.boolean(), (steps, literals, foldCase) => {
+      const whole = ShardFilter.withColumns(160);
+      const first = ShardFilter.withColumns(32);
+      const parts = [first.withMore(64).withMore(32).withMore(32)].map(({ memory }) => new ShardFilter(memory))[0]!;
+      t.equal(parts.columnCount, whole.columnCount);
+      const masks = [whole, parts].map((filter) => {
+        for (const { kind, column, text } of steps) {
+          if (kind === "fill") filter.fill(column, text);
+          else filter.forget(column);
+          t.equal(filter.isKnown(column), kind === "fill");
+        }
+        const mask = new Int32Array(filter.maskWords).fill(-1);
+        for (const one of literals) filter.keepHolding(Buffer.from(one), mask);
+        filter.addUncertain(mask, foldCase);
+        return [...mask, ...filter.knownColumns()];
+      });
+      t.same(masks[1], masks[0]);
+      t.same([...first.knownColumns()], masks[1]?.slice(5, 6), "a smaller filter has the same columns");
+    }),
+    { numRuns: runs(240) },
+  );
+  t.throws(() => ShardFilter.withColumns(32).isKnown(32), /no column 32/);
+  t.end();
+});
+
 t.test("columns are assigned, kept when the filter grows, and reused", (t) => {
-  const columns = new FilterColumns();
+  const columns = new FilterColumns(10_016 * columnBytes);
   const text = columnText(testShard(kernel, [{ path: "a.c", content: "something" }], repositories).reader);
   for (let shard = 0; shard < 64; shard++) t.equal(columns.shardColumn(shard), shard);
   columns.filter.fill(3, text);
@@ -160,7 +212,10 @@ t.test("columns are assigned, kept when the filter grows, and reused", (t) => {
     return mask[0];
   };
   t.same([holders("something"), holders("other")], [0, 1 << 3], "nothing of the former text is left");
-  for (let shard = 3000; shard < 6000; shard++) columns.shardColumn(shard);
-  t.equal(columns.shardColumn(7000), noColumn, "beyond the limit a shard has none");
+  const smaller = columns.filter;
+  for (let shard = 3000; columns.shardColumn(shard) !== noColumn; shard++);
+  t.equal(columns.filter.columnCount, 10_016, "as many as the memory allows");
+  t.ok(columns.filter.isKnown(3));
+  t.equal(columns.filter.memory[0], smaller.memory[0], "nothing was copied");
   t.end();
 });
