@@ -13,6 +13,8 @@ const words = {
   limitHit: 3,
   /** Milliseconds that a worker waits for credit before it yields. */
   creditWaitMs: 4,
+  /** Matches that ranking has listed to be counted, at most 2^32 - 1. */
+  rankedMatches: 5,
   /** `wideWords`, from a multiple of 8 bytes on. */
   firstWide: 6,
   /** One word per slot: the index of the shard that its slice is searching plus 1; 0 for none. */
@@ -162,6 +164,18 @@ export class ControlBlock {
   /** Starts again with the first shard. */
   restartShards(): void {
     Atomics.store(this.memory, words.nextShard, 0);
+  }
+
+  /** Starts again with the first shard, of which nothing is ranked. */
+  beginRanking(): void {
+    this.restartShards();
+    Atomics.store(this.memory, words.rankedMatches, 0);
+  }
+
+  /** The word that counts the matches which ranking has listed. */
+  get rankedMatches(): Uint32Array {
+    const { buffer, byteOffset } = this.memory;
+    return new Uint32Array(buffer, byteOffset + 4 * words.rankedMatches, 1);
   }
 
   /** Index of the shard that the slice in a slot is searching; -1 if none. */

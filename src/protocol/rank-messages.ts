@@ -66,6 +66,10 @@ export interface RankBudget {
   /** The best documents are kept: at most so many, and no more than have so many matches. */
   readonly keptDocuments: number;
   readonly keptMatches: number;
+  /** Beyond the contents that are chosen, others are ranked until the shard has so many matches. */
+  readonly rankedMatches: number;
+  /** What is not ranked is counted until all shards have so many matches. */
+  readonly countedMatches: number;
 }
 
 export interface RankedShard {
@@ -207,8 +211,8 @@ function compareTexts(a: string, b: string): number {
 }
 
 /**
- * Keeps the first documents of those that it is offered: `countMax`, or fewer if these have `matchCountMax` matches, the
- * limit of the search, because then no other document is sent.
+ * Keeps the first documents of those that it is offered: `countMax`, or fewer if these have `matchCountMax` matches, as
+ * many as the search shows, because then no other document is sent.
  */
 export class BestDocuments {
   readonly #countMax: number;

@@ -317,7 +317,11 @@ async function explainRanking(
     slices: undefined,
   } as const;
   const { rows } = chooseShards(view, textChoices(plan, selections), false);
-  const { best } = await new RankedPass(search, { options, rows, cached: [], ranked: undefined }).run(noStats());
+  const { matchCountMax, displayCountMax } = limits;
+  const ranked = { ...options, matchCountMax, displayCountMax };
+  const { best } = await new RankedPass(search, { options: ranked, rows, cached: [], ranked: undefined }).run(
+    noStats(),
+  );
   timeout.cancel();
   return [
     `ranked: ${best.length} documents`,

@@ -16,7 +16,7 @@ const queries = [
   ...["flush", "flush writer", "Flush case:yes", "flush writer reflush", '"flush writer"', "flush lang:go"],
   ...["writer", "writer -file:test", "the writer and"],
 ];
-const caseBytes = 8;
+const caseBytes = 9;
 const changeBytes = 8;
 
 let shard: RankedTarget | undefined;
@@ -32,7 +32,8 @@ function choose<T>(values: readonly T[], number: number): T {
 }
 
 function readCase(input: Buffer): RankingCase {
-  const [query, contents, bytes, documents, matches, score, counted] = input;
+  const [query, contents, bytes, documents, matches, score, counted, ranked, others] = input;
+  const rankedMatches = choose([0, 0, 5, 40, 1e9], ranked);
   return {
     query: choose(queries, query),
     budget: {
@@ -41,9 +42,12 @@ function readCase(input: Buffer): RankingCase {
       cheapBytes: choose([1, 300, 1e9], bytes),
       keptDocuments: choose([1, 5, 50], documents),
       keptMatches: choose([1, 7, 100, 1e9], matches),
+      rankedMatches,
+      countedMatches: choose([0, 100, 1e9], counted),
     },
     scoreMin: choose([0, 0, 0, 100, 300], score),
-    countedBytes: choose([0, 100, 1e9], counted),
+    // The general way has no limit on what it ranks.
+    othersBytes: rankedMatches > 0 ? 1e9 : choose([0, 100, 1e9], others),
   };
 }
 

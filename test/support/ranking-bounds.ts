@@ -37,7 +37,7 @@ const names = [
   ...["tombstones", "repositories", "verdicts", "areKnown", "havePostings", "symbols.contents"],
   ...["symbols.firstDocuments", "symbols.firstUnits", "symbols.recordStarts", "symbols.keys", "symbols.postingStart"],
   ...["symbols.postings", "symbols.foldExceptions", "symbols.nameKeys", "symbols.nameParts", "symbols.records"],
-  ...["symbols.kindFactors", "query.text", "query.words", "limits", "stop", "kept", "found", "totals"],
+  ...["symbols.kindFactors", "query.text", "query.words", "limits", "stop", "sharedMatches", "kept", "found", "totals"],
 ] as const;
 
 type Name = (typeof names)[number];
@@ -48,8 +48,9 @@ type Refused = readonly (readonly [why: string, changes: Changes])[];
 const far = 0x1000_0000;
 
 const budget = { ...largeBudget, keptDocuments: 5 };
-const usual: RankingCase = { query: "flush", budget, scoreMin: 0, countedBytes: 0 };
+const usual: RankingCase = { query: "flush", budget, scoreMin: 0, othersBytes: 1e9 };
 const small: RankingCase = { ...usual, budget: { ...budget, contents: 3 } };
+const counting: RankingCase = { ...small, budget: { ...small.budget, countedMatches: 1e9 } };
 const portable = loadKernel("ts");
 
 /** One file in which two words are found so often. */
@@ -328,9 +329,11 @@ const cases: readonly RankingCase[] = [
     ],
   ),
   { ...usual, scoreMin: 300 },
-  { ...small, countedBytes: 1e9 },
-  { ...small, query: "flush writer", countedBytes: 1e9 },
-  { ...small, query: "writer", countedBytes: 40 },
+  ...[1, 20, 1e9].map((rankedMatches) => ({ ...small, budget: { ...small.budget, rankedMatches } })),
+  counting,
+  { ...counting, query: "flush writer" },
+  { ...counting, query: "flush writer", budget: { ...counting.budget, rankedMatches: 10 } },
+  { ...counting, query: "writer", othersBytes: 40, budget: { ...counting.budget, countedMatches: 1e6 } },
 ];
 
 interface Found {
@@ -352,7 +355,7 @@ function expectedIn(target: RankedTarget, one: RankingCase): Found {
   let found = expected.get(one);
   if (found === undefined) {
     const { best } = describe(rankGenerally(portable, target, one), false);
-    const isCounted = one.countedBytes === 1e9;
+    const isCounted = one.budget.countedMatches === 1e9;
     const whole = isCounted ? rankGenerally(portable, target, { ...one, budget: largeBudget }) : undefined;
     expected.set(one, (found = { best, found: whole === undefined ? [] : describe(whole, true).found }));
   }
@@ -371,7 +374,7 @@ export function checkRankings(
       const groups = new Uint8Array(sections.groups.length);
       return kernel.rankShard(...rankArguments({ sections: { ...sections, groups }, ...request }));
     });
-    const found = ranked && describe(ranked, one.countedBytes === 1e9);
+    const found = ranked && describe(ranked, one.budget.countedMatches === 1e9);
     expect(found, expectedIn(target, one), `${one.query} in ${JSON.stringify(one.budget)}`);
   }
 }

@@ -56,6 +56,8 @@ export const largeBudget = {
   expensiveBytes: 1e9,
   keptDocuments: 50,
   keptMatches: 1e9,
+  rankedMatches: 0,
+  countedMatches: 0,
 };
 
 /** Names, paths, tests and copies of files with a few words, several documents of one content, some without. */
@@ -89,14 +91,14 @@ export interface RankingCase {
   readonly query: string;
   readonly budget: RankBudget;
   readonly scoreMin: number;
-  readonly countedBytes: number;
+  readonly othersBytes: number;
 }
 
 /** `rankWords` with this call of the kernel; undefined if it leaves the query to the general way. */
 export function rankWith(
   kernel: Kernel,
   target: RankedTarget,
-  { query, budget, scoreMin, countedBytes }: RankingCase,
+  { query, budget, scoreMin, othersBytes }: RankingCase,
   rankShard: (request: RankRequest) => number,
 ): ShardBest | undefined {
   const calling = Object.create(kernel, { rankShard: { value: rankShard } }) as Kernel;
@@ -105,7 +107,7 @@ export function rankWith(
   if (search === undefined) return undefined;
   const control = ControlBlock.allocate(1, 0, 0);
   const ranker: WordRanker = { search, options, budget, kernel: calling, control, stop: neverStopped };
-  return rankWords(target, ranker, { scoreMin }, countedBytes);
+  return rankWords(target, ranker, { scoreMin }, othersBytes);
 }
 
 /** What the kernel is called with, in arrays of its own. */
@@ -138,6 +140,7 @@ export function copyRequest(
     view: copyAll(request.view, ""),
     symbols: copyAll(request.symbols, "symbols."),
     query: copyAll(request.query, "query."),
+    sharedMatches: Uint32Array.from(request.sharedMatches),
     output: copyOutput(request.output),
   };
 }

@@ -11,7 +11,7 @@ import type { SymbolReader } from "../../shard/symbols/symbol-reader.js";
 import { SymbolView } from "../../shard/symbols/symbol-view.js";
 import { BasicQueryEvaluator } from "../match/basic-query-evaluator.js";
 import { Blocks, addHitRows, forEachFound, type Hit, mergeRevisions } from "../match/blocks.js";
-import { type ContentSet, unite, StoppableWork } from "../match/content-scan.js";
+import { type ContentSet, subtract, unite, StoppableWork } from "../match/content-scan.js";
 import { lineMatchCountMax, Rows } from "../match/rows.js";
 import { People } from "../people/people.js";
 import type { ShardVisibility } from "../match/searched-revisions.js";
@@ -79,6 +79,7 @@ const pathRows = new Rows(64);
  *
  *     choose contents among the candidates, the most promising first, up to the budget
  *     decide them as a search does, until no other can be among the best
+ *     go on with the other candidates, if they are found by literals, until enough matches are found
  *     score each result, and keep the best
  *
  * The result depends on the shard, the query and the budget only.
@@ -102,6 +103,7 @@ export class ShardRanking {
   readonly #keepsRanges: boolean;
   #found: Rows | undefined;
   #foundCount = 0;
+  #matchCount = 0;
   #isComplete = true;
 
   /** `others` are the best of other shards: lower scores than all of them have are not wanted. */
@@ -170,10 +172,10 @@ export class ShardRanking {
       searched: () => this.#unite((evaluator) => evaluator.keepSearched(candidates)),
       favourites: () => [...this.#contentsByName(), this.#unite((evaluator) => evaluator.contentsWithPathMatch())],
     });
-    // Files without symbols because of a fault are reported when the shard is searched.
-    this.#isComplete = chosen.isComplete && !(reader instanceof SymbolView && reader.symbols.failedCount > 0);
     if (reader instanceof SymbolView) {
-      this.#decideTier({ contents: chosen.contents, mayBeNamed: true, weightMax: 1 });
+      // Files without symbols because of a fault are reported when the shard is searched.
+      this.#isComplete = chosen.isComplete && reader.symbols.failedCount === 0;
+      this.#decideTier({ contents: chosen.contents, mayBeNamed: true, weightMax: 1 }, false);
       return;
     }
     const hints = {
@@ -182,21 +184,30 @@ export class ShardRanking {
       leaves: this.#scored,
       contentsWithPathMatch: () => this.#unite((evaluator) => evaluator.contentsWithPathMatch()),
     };
-    for (const tier of divide(chosen.contents, hints, this.#kernel, this.#stop)) this.#decideTier(tier);
+    for (const tier of divide(chosen.contents, hints, this.#kernel, this.#stop)) this.#decideTier(tier, false);
+    if (chosen.isComplete) return;
+    if (!isCheap || candidates === undefined || chosen.contents === undefined) {
+      this.#isComplete = false;
+      return;
+    }
+    const others = subtract(candidates, chosen.contents);
+    for (const tier of divide(others, hints, this.#kernel, this.#stop)) this.#decideTier(tier, true);
   }
 
-  #decideTier(tier: Tier): void {
+  /** Of others than the chosen contents, only as many are examined as have enough matches. */
+  #decideTier(tier: Tier, areOthers: boolean): void {
     const { contents, mayBeNamed, weightMax } = tier;
     const best = scoreDocument(this.#features.bound(noPath, matchesBeyondScore, weightMax, false)).score;
     const blocks = new Blocks(
       this.#target.reader,
       contents,
       0,
-      mayBeNamed ? blockContentCountMax : otherContentCountMax,
+      mayBeNamed && !areOthers ? blockContentCountMax : otherContentCountMax,
     );
     for (const evaluator of this.#evaluators) evaluator.rewind();
     for (let block = blocks.next(blockBytesMax); block.length > 0; block = blocks.next(blockBytesMax)) {
-      if (!mayBeNamed && !this.#wants(best)) {
+      const isEnough = areOthers && this.#matchCount >= this.#budget.rankedMatches;
+      if (isEnough || (!mayBeNamed && !this.#wants(best))) {
         this.#isComplete = false;
         return;
       }
@@ -243,6 +254,7 @@ export class ShardRanking {
     this.#foundCount++;
     rows.clear();
     addHitRows(hits, mergeRevisions(hits)[0], rows, pathRows);
+    this.#matchCount += Math.max(1, rows.count);
     this.#record(document);
     const content = reader.contentId(document);
     const path = reader.path(document).toString("latin1");

@@ -44,10 +44,10 @@ import {
 } from "./shard-ranking.js";
 
 /**
- * Of a shard, so much text is scanned to count what ranking leaves out, in two milliseconds: a further search of the shard would
- * scan it too.
+ * Of a shard, so much text is scanned, in some milliseconds, for the contents that are not chosen: a further search of the shard
+ * would scan it too.
  */
-const countedBytesMax = 16 * 1024 * 1024;
+const othersBytesMax = 16 * 1024 * 1024;
 
 /** More characters that fold into ASCII in a shard: queries for letters that they match go the general way. */
 const foldPlacesMax = 4096;
@@ -155,7 +155,7 @@ export function rankWords(
   target: RankedTarget,
   { search, options, budget, kernel, control, stop }: WordRanker,
   others: Pick<BestDocuments, "scoreMin">,
-  countedBytes = countedBytesMax,
+  othersBytes = othersBytesMax,
 ): ShardBest | undefined {
   const { reader, symbols, visibility } = target;
   const { text, reachesFurther, inPath } = search;
@@ -190,9 +190,12 @@ export function rankWords(
       listsFound: keepsRanges && options.displayCountMax < options.matchCountMax,
       keepsRanges,
       scoreMin: others.scoreMin,
-      countedBytes,
+      rankedMatches: budget.rankedMatches,
+      countedMatches: budget.countedMatches,
+      othersBytes,
     },
     stop: control.memory,
+    sharedMatches: control.rankedMatches,
     output,
   });
   if (outcome === rankOutcomes.stopped) throw new TrawlError("cancelled", "the search was stopped");

@@ -131,15 +131,15 @@ class QueryWords {
 };
 
 RankLimits limitsAt(Arguments& given, size_t index) {
-  constexpr size_t limitCount = 10;
+  constexpr size_t limitCount = 12;
   Words words = given.words(index);
   given.need(words.length == limitCount);
   if (!given.sound()) return {};
   const uint32_t* word = words.data;
-  return {word[0], word[1], word[2], word[3], word[4], word[5], word[6] != 0, word[7] != 0, word[8], word[9]};
+  return {word[0], word[1], word[2], word[3], word[4], word[5], word[6] != 0, word[7] != 0, word[8], word[9], word[10], word[11]};
 }
 
-// rankShard(...shard, ...symbols, text, query, limits, stop, kept, found, totals)
+// rankShard(...shard, ...symbols, text, query, limits, stop, shared, kept, found, totals)
 napi_value rank(napi_env env, napi_callback_info info) {
   Arguments given(env, info);
   constexpr size_t at = shardArgumentCount + symbolArgumentCount;
@@ -151,12 +151,14 @@ napi_value rank(napi_env env, napi_callback_info info) {
   job.query = &query;
   job.limits = limitsAt(given, at + 2);
   job.stop = given.stopFlags(at + 3);
-  Words kept = given.words(at + 4), found = given.words(at + 5), totals = given.words(at + 6);
+  const Words shared = given.words(at + 4);
+  job.sharedMatches = shared.data;
+  Words kept = given.words(at + 5), found = given.words(at + 6), totals = given.words(at + 7);
   job.kept = kept.data;
   job.keptLength = kept.length;
   job.found = found.data;
   job.foundLength = found.length;
-  given.need(totals.length >= rankTotalCount && job.limits.contentsMax > 0);
+  given.need(shared.length == 1 && totals.length >= rankTotalCount && job.limits.contentsMax > 0);
   if (!given.sound()) return misuse(env, "rankShard");
   RankTotals counted;
   const RankOutcome outcome = rankShard(job, &counted);

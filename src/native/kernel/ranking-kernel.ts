@@ -82,8 +82,11 @@ export interface RankLimits {
   readonly keepsRanges: boolean;
   /** Lower scores are not wanted. */
   readonly scoreMin: number;
-  /** What is left when the best are found is counted, if no more text than this has to be scanned for it; 0 for nothing. */
-  readonly countedBytes: number;
+  /** As in `RankBudget`. */
+  readonly rankedMatches: number;
+  readonly countedMatches: number;
+  /** So much text is scanned for what was not chosen; 0 for none. */
+  readonly othersBytes: number;
 }
 
 export const rankOutcomes = { done: 0, refused: 1, stopped: 2 } as const;
@@ -131,20 +134,23 @@ export interface RankRequest {
   readonly limits: RankLimits;
   /** Its first word is not zero if the search is stopped. */
   readonly stop: Int32Array;
+  /** One number in shared memory: how many matches are listed in all shards of the search. */
+  readonly sharedMatches: Uint32Array;
   readonly output: RankOutput;
 }
 
 export interface RankingKernel {
   /**
-   * Ranks the documents of a shard as `ShardRanking` does, for a query of words only, and then lists what is left: until it
-   * has listed as many matches as are kept, or has scanned as much text as is counted. Returns one of `rankOutcomes`; if it
-   * is `refused`, something needs the general way, and the output is unspecified. Undefined if the kernel cannot.
+   * Ranks the documents of a shard as `ShardRanking` does, for a query of words only, and then lists what is left, until as
+   * many matches are listed of all shards as are counted. Returns one of `rankOutcomes`; if it is `refused`, something needs
+   * the general way, and the output is unspecified. Undefined if the kernel cannot.
    */
   readonly rankShard: ((request: RankRequest) => number) | undefined;
 }
 
 /** The arguments of the addon, in its order. */
-export function rankArguments({ sections, view, symbols, query, limits, stop, output }: RankRequest): RankArgument[] {
+export function rankArguments(request: RankRequest): RankArgument[] {
+  const { sections, view, symbols, query, limits, stop, sharedMatches, output } = request;
   return [
     sections.content,
     sections.contentStart,
@@ -182,6 +188,7 @@ export function rankArguments({ sections, view, symbols, query, limits, stop, ou
     query.words,
     packLimits(limits),
     [stop],
+    sharedMatches,
     output.kept,
     output.found,
     output.totals,
@@ -203,6 +210,8 @@ function packLimits(limits: RankLimits): Uint32Array {
     Number(limits.listsFound),
     Number(limits.keepsRanges),
     limits.scoreMin,
-    limits.countedBytes,
+    limits.rankedMatches,
+    Math.min(limits.countedMatches, notCounted),
+    limits.othersBytes,
   );
 }

@@ -189,7 +189,7 @@ class ShardRanker {
       const Numbers chosen = chooseContents(candidates);
       requireNoFolded(chosen);
       for (const Tier& tier : divide(chosen)) decideTier(tier);
-      if (totals_.isComplete == 0 && totals_.isListed != 0 && job_.limits.countedBytesMax > 0) countOthers(candidates);
+      if (totals_.isComplete == 0) decideOthers(candidates, chosen);
     }
     write();
   }
@@ -582,6 +582,7 @@ class ShardRanker {
       for (const BlockDocument& one : documents_)
         scoreOne(one, tier.contents[first + one.index] < shard_.contentCount(), tier.mayBeNamed);
       examined_.insert(examined_.end(), tier.contents.begin() + static_cast<ptrdiff_t>(first), tier.contents.begin() + static_cast<ptrdiff_t>(at));
+      share();
     }
   }
 
@@ -591,26 +592,56 @@ class ShardRanker {
     return at;
   }
 
-  // Lists what is in the other candidates, until there are as many matches as the search may find.
-  void countOthers(const Numbers& candidates) {
+  // Ranks or counts what is in the other candidates: those that were not chosen, then the chosen ones that were not worth ranking.
+  void decideOthers(const Numbers& candidates, const Numbers& chosen) {
     std::sort(examined_.begin(), examined_.end());
-    Numbers others;
-    std::set_difference(candidates.begin(), candidates.end(), examined_.begin(), examined_.end(), std::back_inserter(others));
+    Numbers others, dropped;
+    std::set_difference(candidates.begin(), candidates.end(), chosen.begin(), chosen.end(), std::back_inserter(others));
+    std::set_difference(chosen.begin(), chosen.end(), examined_.begin(), examined_.end(), std::back_inserter(dropped));
     requireNoFolded(others);
-    startOver();
-    const uint32_t scannedMax = totals_.scannedBytes + std::min(job_.limits.countedBytesMax, UINT32_MAX - totals_.scannedBytes);
-    for (size_t at = 0; at < others.size();) {
-      if (listedMatches_ >= job_.limits.keptMatches || totals_.scannedBytes > scannedMax || totals_.isListed == 0) return;
-      const size_t first = at;
-      at = blockEnd(others, first, otherContentsMax);
-      decideBlock(others.data() + first, at - first);
-      for (const BlockDocument& one : documents_) {
-        totals_.foundCount++;
-        gatherRows(one);
-        list(one.document, rows_.size() / 2, isInPath(one.document));
-      }
+    scannedMax_ = totals_.scannedBytes + std::min(job_.limits.othersBytesMax, UINT32_MAX - totals_.scannedBytes);
+    for (const Tier& tier : divide(others)) {
+      if (!decideOtherTier(tier, true)) return;
     }
-    totals_.isComplete = 1;
+    if (decideOtherTier({dropped, false, 0}, false)) totals_.isComplete = 1;
+  }
+
+  // False if contents are left. What is ranked depends on the shard only, unlike what is counted.
+  bool decideOtherTier(const Tier& tier, bool mayRank) {
+    const uint32_t best = scoreOf(boundOf(words_, PathFeatures(), matchesBeyondScore, tier.weightMax, false));
+    startOver();
+    for (size_t at = 0; at < tier.contents.size();) {
+      const bool ranks = mayRank && foundMatches_ < job_.limits.rankedMatches && (tier.mayBeNamed || best_.wants(best));
+      if (totals_.scannedBytes >= scannedMax_ || (!ranks && !mayCount())) return false;
+      const size_t first = at;
+      at = blockEnd(tier.contents, first, otherContentsMax);
+      decideBlock(tier.contents.data() + first, at - first);
+      for (const BlockDocument& one : documents_) {
+        if (ranks) {
+          scoreOne(one, tier.contents[first + one.index] < shard_.contentCount(), tier.mayBeNamed);
+          continue;
+        }
+        gatherRows(one);
+        find(one.document, rows_.size() / 2, isInPath(one.document));
+      }
+      share();
+    }
+    return true;
+  }
+
+  bool mayCount() const {
+    return totals_.isListed != 0 && __atomic_load_n(job_.sharedMatches, __ATOMIC_RELAXED) < job_.limits.countedMatches;
+  }
+
+  // Tells the other threads what is listed, as far as the number has room for it.
+  void share() {
+    const uint64_t more = foundMatches_ - sharedMatches_;
+    sharedMatches_ = foundMatches_;
+    if (totals_.isListed == 0 || more == 0) return;
+    uint32_t before = __atomic_load_n(job_.sharedMatches, __ATOMIC_RELAXED), after;
+    do {
+      after = static_cast<uint32_t>(std::min<uint64_t>(before + more, UINT32_MAX));
+    } while (!__atomic_compare_exchange_n(job_.sharedMatches, &before, after, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
   }
 
   bool isInPath(uint32_t document) const {
@@ -756,11 +787,10 @@ class ShardRanker {
   }
 
   void scoreOne(const BlockDocument& one, bool hasContent, bool mayBeNamed) {
-    totals_.foundCount++;
     gatherRows(one);
     gatherPathRows(one.document);
     const size_t rowCount = rows_.size() / 2;
-    list(one.document, rowCount, !pathRows_.empty());
+    find(one.document, rowCount, !pathRows_.empty());
     const Text path = pathOf(one.document);
     spend(path.length);
     const std::string_view lower = lowered(path, lowered_);
@@ -801,7 +831,10 @@ class ShardRanker {
     scored.places = places_.data();
   }
 
-  void list(uint32_t document, size_t rowCount, bool isInPath) {
+  // Notes a result.
+  void find(uint32_t document, size_t rowCount, bool isInPath) {
+    totals_.foundCount++;
+    foundMatches_ += std::max<size_t>(1, rowCount);
     if (totals_.isListed == 0) return;
     if (rowCount > job_.limits.fullRowsMax || totals_.listedCount == listedDocumentsMax || 2 * totals_.listedCount + 2 > job_.foundLength) {
       totals_.isListed = 0;
@@ -810,7 +843,6 @@ class ShardRanker {
     job_.found[2 * totals_.listedCount] = document;
     job_.found[2 * totals_.listedCount + 1] = static_cast<uint32_t>(rowCount) + (isInPath ? rangesInPath : 0);
     totals_.listedCount++;
-    listedMatches_ += std::max<size_t>(1, rowCount);
   }
 
   // How many matches of the document count for the limit of the search, at least.
@@ -881,7 +913,9 @@ class ShardRanker {
   size_t documentsEnd_ = 0;
   // The contents that were examined; not in order.
   Numbers examined_;
-  uint64_t listedMatches_ = 0;
+  // The matches that were found, and how many of them the other threads know.
+  uint64_t foundMatches_ = 0, sharedMatches_ = 0;
+  uint32_t scannedMax_ = 0;
   Numbers ranges_, rows_, pathRows_, places_, arena_;
   // Of the rows of all leaves.
   size_t rowWords_ = 0;

@@ -88,8 +88,12 @@ struct RankLimits {
   bool listsFound, keepsRanges;
   // Scores below this cannot be among the best of all shards.
   uint32_t scoreMin;
-  // What is left when the best are found is only counted, if no more text than this has to be scanned for it.
-  uint32_t countedBytesMax;
+  // Of what was not chosen, results are ranked until the shard has so many matches.
+  uint32_t rankedMatches;
+  // Then they are only counted, until all shards together have so many, as `sharedMatches` of the job tells.
+  uint32_t countedMatches;
+  // So much text is scanned for both.
+  uint32_t othersBytesMax;
 };
 
 enum class RankOutcome : uint32_t {
@@ -119,6 +123,8 @@ struct RankJob {
   const RankedQuery* query;
   RankLimits limits;
   StopFlags stop;
+  // The matches that are listed of all shards of the search. Other threads add to it.
+  uint32_t* sharedMatches;
   // For each kept document, in order: document, score, matches, number of rows and of rows in its path, or
   // `rangesUnknown` and 0; then the rows.
   uint32_t* kept;

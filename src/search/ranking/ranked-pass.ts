@@ -15,7 +15,7 @@ import {
   decodeShards,
   BestDocuments,
 } from "../../protocol/rank-messages.js";
-import { addStats, type SearchStats } from "../../protocol/search-options.js";
+import { addStats, type SearchOptions, type SearchStats } from "../../protocol/search-options.js";
 import {
   helpRetryMs,
   mayBeSmall,
@@ -34,6 +34,7 @@ const expensiveBytesMax = 8 * 1024 * 1024;
 /** The least work in a shard, if there are very many. */
 const contentsMin = 16;
 const bytesMin = 64 * 1024;
+const rankedMatchesMin = 50;
 
 /** Documents that are sent in the order of their scores. */
 const rankedCountMax = 50;
@@ -94,15 +95,15 @@ export class RankedPass {
     this.#search = search;
     this.#work = work;
     this.#isAlone = mayBeSmall(work) || mustStayAlone(search.environment.scheduler, search.lane);
-    this.#best = new BestDocuments(rankedCountMax, work.options.matchCountMax);
-    this.#budget = shareBudget(work.rows.length, work.options.matchCountMax);
+    this.#budget = shareBudget(work.rows.length, work.options);
+    this.#best = new BestDocuments(this.#budget.keptDocuments, this.#budget.keptMatches);
   }
 
   /** Adds the statistics of shards that need no further search to `stats`. Never rejects. */
   async run(stats: SearchStats): Promise<Ranking> {
     const { control, environment, id } = this.#search;
     environment.pool.receive(-id, { onBatch: (_, release) => release(), onHelpWanted: () => this.#addSlices() });
-    control.restartShards();
+    control.beginRanking();
     const countMax = this.#isAlone ? 1 : environment.pool.workerCount;
     const sliceCount = control.isStopped ? 0 : Math.min(countMax, this.#work.rows.length);
     if (sliceCount > 0)
@@ -226,14 +227,19 @@ export class RankedPass {
 }
 
 /** What may be examined in each of so many shards. */
-export function shareBudget(shardCount: number, matchCountMax: number): RankBudget {
+export function shareBudget(
+  shardCount: number,
+  { matchCountMax, displayCountMax }: Pick<SearchOptions, "matchCountMax" | "displayCountMax">,
+): RankBudget {
   const share = (total: number, least: number): number => Math.max(least, Math.floor(total / Math.max(1, shardCount)));
   return {
     contents: share(contentsMax, contentsMin),
     cheapBytes: share(cheapBytesMax, bytesMin),
     expensiveBytes: share(expensiveBytesMax, bytesMin),
     keptDocuments: rankedCountMax,
-    keptMatches: matchCountMax,
+    keptMatches: displayCountMax,
+    rankedMatches: share(matchCountMax, rankedMatchesMin),
+    countedMatches: matchCountMax,
   };
 }
 

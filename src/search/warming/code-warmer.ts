@@ -198,7 +198,7 @@ export class CodeWarmer {
     return this.#run((control) => {
       // Alone, so that the thread writes the best results, too.
       const task = { ...shared(view, options, rows, control), isAlone: true, writtenSlice: slice };
-      const budget = shareBudget(rows.length, matchCountMax);
+      const budget = shareBudget(rows.length, options);
       return this.#environment.pool.rank({ ...task, budget, withParts: false }, monotonicMs() + searchMs);
     });
   }

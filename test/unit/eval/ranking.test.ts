@@ -26,7 +26,7 @@ function rank(
   const target = rankedTarget(kernel, shard);
   const options = rankOptions(query, limits);
   const ranked = new ShardRanking(target, options, budget, kernel, neverStopped, { scoreMin }).run(() => undefined);
-  checkWords(query, ranked, () => rankByKernel(shard, query, budget, scoreMin, limits, 0, undefined, target));
+  checkWords(query, ranked, () => rankByKernel(shard, query, budget, scoreMin, limits, undefined, undefined, target));
   return ranked;
 }
 
@@ -36,14 +36,14 @@ function rankByKernel(
   budget: typeof largeBudget,
   scoreMin: number,
   limits: Partial<SearchOptions>,
-  countedBytes: number,
+  othersBytes?: number,
   control = ControlBlock.allocate(1, 0, 0),
   target = rankedTarget(kernel, shard),
 ): ShardBest | undefined {
   const options = rankOptions(query, limits);
   const search = findWordSearch(options, kernel);
   const ranker = search && { search, options, budget, kernel, control, stop: neverStopped };
-  return ranker && rankWords(target, ranker, { scoreMin }, countedBytes);
+  return ranker && rankWords(target, ranker, { scoreMin }, othersBytes);
 }
 
 /** How many rankings the kernel alone has made. */
@@ -58,7 +58,7 @@ function checkWords(query: string, ranked: ShardBest, rankAgain: () => ShardBest
     const { scannedBytes } = words.stats;
     t.same(
       { ...words, stats: { ...words.stats, scannedBytes: Math.max(scannedBytes, ranked.stats.scannedBytes) } },
-      { ...ranked, best: ranked.best.map((one) => ({ ...one, parts: undefined })) },
+      { ...ranked, best: ranked.best.map(withoutParts) },
       `${query}: the kernel ranks the same`,
     );
     t.equal(words.best.length, ranked.best.length);
@@ -74,6 +74,8 @@ function linesByPath(matches: readonly StreamMatch[]): Record<string, string[]> 
     );
   return lines;
 }
+
+const withoutParts = (one: ShardBest["best"][number]): ShardBest["best"][number] => ({ ...one, parts: undefined });
 
 const pathsOf = ({ best }: ShardBest): string[] => best.map(({ path }) => path);
 
@@ -385,6 +387,7 @@ t.test("the kernel ranks random texts the same", (t) => {
     cheapBytes: fc.constantFrom(1, 300, 1e9),
     keptDocuments: fc.constantFrom(1, 5, 50),
     keptMatches: fc.constantFrom(1, 7, 100, 1e9),
+    rankedMatches: fc.constantFrom(0, 1, 20, 1e9),
     scoreMin: fc.constantFrom(0, 0, 100, 300),
     displayCountMax: fc.constantFrom(1, 10),
   });
@@ -408,8 +411,14 @@ t.test("the kernel counts what it does not rank", (t) => {
   const limits = { displayCountMax: 1, matchCountMax: 1e6 };
   for (const query of ["flush", "flush writer", "flush -file:3"]) {
     const { matchCount } = runEngine(kernel, [shard], planQuery(query, "keyword"), { chunkMatches: false });
-    for (const budget of [largeBudget, { ...largeBudget, contents: 2 }, { ...largeBudget, keptDocuments: 1 }]) {
-      const ranked = rankByKernel(shard, query, budget, 0, limits, 1e9);
+    const all = { ...largeBudget, countedMatches: 1e9 };
+    for (const budget of [
+      all,
+      { ...all, contents: 2 },
+      { ...all, keptDocuments: 1 },
+      { ...all, contents: 2, rankedMatches: 300 },
+    ]) {
+      const ranked = rankByKernel(shard, query, budget, 0, limits);
       if (ranked === undefined) {
         t.fail(`${query} is not ranked by the kernel`);
         continue;
@@ -426,11 +435,38 @@ t.test("the kernel counts what it does not rank", (t) => {
       const documents = found.filter((_, i) => i % 2 === 0);
       t.equal(new Set(documents).size, documents.length, "each once");
     }
-    const few = rankByKernel(shard, query, { ...largeBudget, contents: 1, keptMatches: 3 }, 0, limits, 1e9);
+    const few = rankByKernel(shard, query, { ...all, contents: 1, countedMatches: 3 }, 0, limits);
     t.equal(few?.isWhole, false, "not more than the search may find");
   }
-  const little = rankByKernel(shard, "flush", { ...largeBudget, contents: 1 }, 0, limits, 0);
+  const little = rankByKernel(shard, "flush", { ...largeBudget, contents: 1, countedMatches: 1e9 }, 0, limits, 0);
   t.equal(little?.isWhole, false, "nothing without text to scan");
+  t.end();
+});
+
+t.test("what is not chosen is ranked too, until there are enough matches, whatever other shards have", (t) => {
+  // The word that promises most is in files that paths promise least of, and most candidates do not have it.
+  const files = Array.from({ length: 300 }, (_, i): [string, string] => [
+    `src/${i}.c`,
+    i % 10 === 0 ? "a reflushed b" : `refl${" ".repeat(9)}flushed ${i}`,
+  ]);
+  files.push(["test/very/deep/x_test.c", "def reflushed"]);
+  const shard = shardOf(files);
+  const limits = { displayCountMax: 1, matchCountMax: 1e6 };
+  const chosen = { ...largeBudget, contents: 20, keptMatches: 1 };
+  const named = "test/very/deep/x_test.c";
+  t.same(pathsOf(rank(shard, "reflushed", { ...chosen, rankedMatches: 1e6 }, 0, limits)), [named]);
+  for (const sharedCount of [0, 1, 1e6]) {
+    const control = ControlBlock.allocate(1, 0, 0);
+    control.rankedMatches[0] = sharedCount;
+    const budget = { ...largeBudget, contents: 1, rankedMatches: 25, countedMatches: 1000 };
+    const ranked = rankByKernel(shard, "flushed", budget, 0, limits, undefined, control);
+    const matchCount = (ranked?.found?.length ?? 0) / 2;
+    t.equal(ranked?.isWhole, sharedCount < 1000, `${sharedCount} matches in other shards`);
+    if (sharedCount >= 1000) t.ok(matchCount >= 25 && matchCount < 301, `${matchCount} are ranked`);
+    else t.equal(matchCount, 301, "all are counted");
+    t.equal(control.rankedMatches[0], sharedCount + matchCount, "the other threads know");
+    t.same(ranked?.best, rank(shard, "flushed", { ...budget, countedMatches: 0 }, 0, limits).best.map(withoutParts));
+  }
   t.end();
 });
 
@@ -455,7 +491,7 @@ t.test("what the kernel leaves to the general way", (t) => {
     ["flush.c", "flush \u017flush"],
     ["a.c", "flush writer"],
   ]);
-  const ranks = (query: string): boolean => rankByKernel(shard, query, largeBudget, 0, {}, 0) !== undefined;
+  const ranks = (query: string): boolean => rankByKernel(shard, query, largeBudget, 0, {}) !== undefined;
   for (const query of [
     "/fl.sh/",
     "flush or writer",
@@ -476,6 +512,6 @@ t.test("the kernel stops", (t) => {
   const control = ControlBlock.allocate(1, 0, 0);
   control.cancel();
   const shard = shardOf([["a.c", "flush"]]);
-  t.throws(() => rankByKernel(shard, "flush", largeBudget, 0, {}, 0, control), { code: "cancelled" });
+  t.throws(() => rankByKernel(shard, "flush", largeBudget, 0, {}, undefined, control), { code: "cancelled" });
   t.end();
 });
