@@ -1,18 +1,42 @@
-import { statfsSync } from "node:fs";
+import { statfsSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { open, type Database, type RootDatabase, type Transaction } from "lmdb";
 import { TrawlError, errorMessage } from "../base/errors.js";
 import { isRefusal, requireAddressSpace, withLimit } from "../base/refusal.js";
 import { resultAtOnce } from "../base/yielding.js";
 import { readFailure, writeFailure, StoreGuard } from "./store-guard.js";
 
-/** Address space reserved for the map of the shards; the file grows only as needed. */
-const mapBytes = 2 ** 40;
+/** Bounds of the address space that is reserved for the map of the shards. */
+const mapBytesMin = 2 ** 40;
+/** Processors with addresses of 48 bits have 128 TiB for a process, of which more than half is never free in one piece. */
+const mapBytesMax = 2 ** 46;
 
 /** Reserved space on a full disk, because records and logs are written to it as well. */
 const roomLeftBytes = 4 * 1024 * 1024;
 
 /** Ids read per step: half a millisecond. */
 const idsOfStep = 512;
+
+/**
+ * Address space for the map of a store in this folder: at least twice what its disk can hold, because a disk may be extended
+ * while it is in use. It takes no memory, and the file grows only as needed.
+ */
+export function shardMapBytes(folder: string): number {
+  const { blocks = 0, bsize = 0 } = attempt(() => statfsSync(folder)) ?? {};
+  const { size = 0 } = attempt(() => statSync(join(folder, "data.mdb"))) ?? {};
+  let bytes = mapBytesMin;
+  while (bytes < Math.min(mapBytesMax, 2 * Math.max(blocks * bsize, size))) bytes *= 2;
+  return bytes;
+}
+
+/** Undefined if the folder or file does not exist yet. */
+function attempt<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
 
 /** A shard or its symbols, and the id of the shard. */
 export interface StoredValue {
@@ -33,6 +57,7 @@ export class ShardStore {
 
   constructor(folder: string) {
     this.#folder = folder;
+    const mapBytes = shardMapBytes(folder);
     requireAddressSpace(`cannot open the shard store ${folder}`, mapBytes);
     try {
       this.#root = open({ path: folder, mapSize: mapBytes, maxDbs: 2, maxReaders: 512, encoding: "binary" });

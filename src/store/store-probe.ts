@@ -31,6 +31,7 @@ import {
   type Digest,
 } from "./record-format.js";
 import { syncToDisk } from "../base/sync-to-disk.js";
+import { shardMapBytes } from "./shard-store.js";
 
 const [parentId, ...described] = process.argv.slice(2);
 
@@ -162,7 +163,7 @@ async function tryToWrite({ kind, folder }: ProbedStore): Promise<void> {
 
 function openForTrial(path: string): RootDatabase<Buffer, string> | undefined {
   try {
-    return open<Buffer, string>({ path, maxDbs: 2, maxReaders: 512, mapSize: 2 ** 40, encoding: "binary" });
+    return open<Buffer, string>({ path, maxDbs: 2, maxReaders: 512, mapSize: shardMapBytes(path), encoding: "binary" });
   } catch {
     return undefined;
   }
