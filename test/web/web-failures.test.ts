@@ -86,11 +86,30 @@ t.test("failures", { skip: withoutBrowser }, async (t) => {
       await ask(site.daemon.url, end, { id: found.data.user.id }, root);
       await page.getByLabel("What it is for").fill("late");
       await page.getByRole("button", { name: "Create the token" }).click();
-      await page.getByRole("alert").first().waitFor();
+      const alert = page.getByRole("alert").first();
+      await alert.waitFor();
+      t.match(await alert.getByRole("link", { name: "Sign in" }).getAttribute("href"), /returnTo=%2Fusers%2Fzoe/);
       t.equal(await page.locator("code.token").count(), 0);
       t.same(await findViolations(page), []);
       await page.reload();
       await page.getByRole("link", { name: "Sign in" }).first().waitFor();
+    });
+  });
+
+  await t.test("a proxy that answers with a page of its own", async (t) => {
+    await site.page(t, "ann", "/search?q=needle", { allowed: [/status of 502/] }, async (page) => {
+      await page.getByText("a.ts").first().waitFor();
+      const [markup, alert] = ["<html><body>upstream</body></html>", page.getByRole("alert")];
+      for (const status of [502, 200]) {
+        await page.route("**/search/stream?*", (route) =>
+          route.fulfill({ status, contentType: "text/html", body: markup }),
+        );
+        await page.getByLabel("Search query").press("Enter");
+        await alert
+          .getByText(`A proxy between this page and the server answered instead of it, with status ${status}.`)
+          .waitFor();
+        t.equal(await page.getByText("upstream").count(), 0);
+      }
     });
   });
 

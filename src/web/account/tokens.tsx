@@ -3,7 +3,7 @@ import { graphql } from "../api/graphql.js";
 import { useGraphql } from "../api/use-graphql.js";
 import { Form, type FormFields, TextField } from "../ui/form.js";
 import { formatDay } from "../ui/numbers.js";
-import { Found, Notice } from "../ui/states.js";
+import { Found, ErrorText, Notice } from "../ui/states.js";
 
 interface Token {
   readonly id: string;
@@ -37,7 +37,7 @@ interface TokensProps {
 export function Tokens({ userId, maySudo }: TokensProps) {
   const used = useGraphql("Tokens", tokensQuery, { user: userId });
   const created = useSignal("");
-  const error = useSignal("");
+  const error = useSignal<unknown>(undefined);
   const create = async (fields: FormFields): Promise<void> => {
     const days = Number(fields.get("days"));
     const { createAccessToken } = await graphql("CreateToken", createMutation, {
@@ -52,9 +52,9 @@ export function Tokens({ userId, maySudo }: TokensProps) {
   const revoke = async (id: string): Promise<void> => {
     try {
       await graphql("DeleteToken", deleteMutation, { id });
-      error.value = "";
+      error.value = undefined;
     } catch (reason) {
-      error.value = reason instanceof Error ? reason.message : String(reason);
+      error.value = reason;
     }
     used.retry();
   };
@@ -63,7 +63,13 @@ export function Tokens({ userId, maySudo }: TokensProps) {
       <h2 id="tokens">Access tokens</h2>
       <p class="soft">A token lets a program act as you. Send it in the header “Authorization: token TEXT”.</p>
       {created.value !== "" && <NewToken token={created.value} />}
-      {error.value !== "" && <Notice kind="bad">{error.value}</Notice>}
+      {error.value !== undefined && (
+        <Notice kind="bad">
+          <span>
+            <ErrorText error={error.value} />
+          </span>
+        </Notice>
+      )}
       <Found used={used} what="the tokens">
         {({ node }) => <TokenTable tokens={node?.accessTokens?.nodes ?? []} revoke={revoke} />}
       </Found>

@@ -37,9 +37,42 @@ async function send(path: string, init: RequestInit): Promise<Response> {
     if (init.signal?.aborted) throw error;
     throw new ApiError(0, "The server cannot be reached. Check the connection; it may also be restarting.");
   });
-  if (response.ok) return response;
-  const text = (await response.text().catch(() => "")).trim();
-  throw new ApiError(response.status, text === "" ? `The server answered with status ${response.status}.` : text);
+  const { status, headers } = response;
+  const isMarkup = /^text\/html\b/i.test(headers.get("Content-Type") ?? "");
+  if (response.ok && !isMarkup) return response;
+  // The daemon answers requests in plain text or JSON: markup is the page of something in between, such as a proxy.
+  const text = isMarkup ? "" : (await response.text().catch(() => "")).trim();
+  if (isMarkup) await response.body?.cancel();
+  throw new ApiError(status, refusalText(status, text, isMarkup, headers.get("Retry-After")));
+}
+
+/** Why a request was refused, and when to try again if that is known. */
+export function refusalText(status: number, text: string, isMarkup: boolean, retryAfter: string | null): string {
+  const said = isMarkup
+    ? `A proxy between this page and the server answered instead of it, with status ${status}.`
+    : text === ""
+      ? `The server answered with status ${status}.`
+      : text;
+  const seconds = waitSeconds(retryAfter);
+  if ((status !== 429 && status !== 503) || seconds === undefined) return said;
+  return `${said} Try again in ${seconds === 1 ? "a second" : `${seconds} seconds`}.`;
+}
+
+/** `Retry-After` is a number of seconds, or a date. */
+function waitSeconds(given: string | null): number | undefined {
+  if (given === null) return undefined;
+  const seconds = /^\d+$/.test(given) ? Number(given) : (Date.parse(given) - new Date().getTime()) / 1000;
+  return Number.isFinite(seconds) ? Math.max(1, Math.ceil(seconds)) : undefined;
+}
+
+/** A document of the pages, which is markup. */
+export async function requestDocument(path: string): Promise<string> {
+  const response = await fetch(path, { headers: ownHeaders, cache: "no-store" }).catch(() => undefined);
+  if (response?.ok === true) return response.text();
+  throw new ApiError(
+    response?.status ?? 0,
+    "The server cannot be reached. Check the connection; it may also be restarting.",
+  );
 }
 
 /** Sends a form as JSON. Throws an `ApiError` with the daemon's sentence if it is refused. */

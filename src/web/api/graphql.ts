@@ -40,7 +40,8 @@ export async function graphqlText<T>(
   });
   const { data, errors } = (await response.json()) as GraphqlAnswer<T>;
   const [first] = errors ?? [];
-  if (first !== undefined) throw new ApiError(response.status, first.message);
+  if (first !== undefined)
+    throw new ApiError(first.message === "not authenticated" ? 401 : response.status, first.message);
   if (data === undefined || data === null) throw new ApiError(response.status, "The answer contains no data.");
   return data;
 }

@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import { ApiError, request } from "../api/api-error.js";
+import { ApiError, requestDocument } from "../api/api-error.js";
 
 /** Whether the server has other pages than this one, because it was upgraded while this one was open. */
 export const isOutdated = signal(false);
@@ -15,9 +15,9 @@ export async function loadPart<T>(load: () => Promise<T>): Promise<T> {
   try {
     return await load();
   } catch {
-    const response = await request(documentPath, { cache: "no-store" });
+    const text = await requestDocument(documentPath);
     const own = document.querySelector<HTMLScriptElement>("script[type=module]")?.getAttribute("src") ?? "";
-    isOutdated.value = !(await response.text()).includes(own);
+    isOutdated.value = !text.includes(own);
     throw new ApiError(
       404,
       isOutdated.value

@@ -2,7 +2,7 @@ import type { Alert, Skipped } from "../../model/stream-events.js";
 import { addExpression } from "../query/add-expression.js";
 import { addressOfQuery, type QueryState } from "../query/query-state.js";
 import { address, navigate } from "../route/router.js";
-import { Notice, State } from "../ui/states.js";
+import { ErrorText, Notice, State } from "../ui/states.js";
 import type { SearchRun } from "./search-run.js";
 import { placeOfBytes } from "../../query/syntax/characters.js";
 
@@ -27,7 +27,8 @@ function RunError({ error, isEmpty }: { readonly error: Error; readonly isEmpty:
   return (
     <Notice kind="bad">
       <span>
-        <strong>{isEmpty ? "The search could not run." : "These results are incomplete."}</strong> {error.message}
+        <strong>{isEmpty ? "The search could not run." : "These results are incomplete."}</strong>{" "}
+        <ErrorText error={error} />
       </span>
       <button type="button" class="button" onClick={() => navigate(address.value.href)}>
         Search again

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { graphql } from "../api/graphql.js";
-import { Notice } from "../ui/states.js";
+import { ErrorText, Notice } from "../ui/states.js";
 
 export interface SaveDialogProps {
   /** The query, with everything that decides what it finds. */
@@ -20,7 +20,7 @@ const saveMutation = `mutation SaveSearch($owner: ID!, $description: String!, $q
 /** Asks for a name, and saves the query under it. */
 export function SaveDialog({ text, close }: SaveDialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
-  const error = useSignal("");
+  const error = useSignal<unknown>(undefined);
   useEffect(() => dialog.current?.showModal(), []);
   const save = async (description: string): Promise<void> => {
     try {
@@ -28,7 +28,7 @@ export function SaveDialog({ text, close }: SaveDialogProps) {
       await graphql("SaveSearch", saveMutation, { owner: currentUser?.id ?? "", description, query: text });
       close(true);
     } catch (reason) {
-      error.value = reason instanceof Error ? reason.message : String(reason);
+      error.value = reason;
     }
   };
   return (
@@ -46,7 +46,13 @@ export function SaveDialog({ text, close }: SaveDialogProps) {
           Name
           <input class="field" name="description" required maxLength={descriptionLengthMax} />
         </label>
-        {error.value !== "" && <Notice kind="bad">{error.value}</Notice>}
+        {error.value !== undefined && (
+          <Notice kind="bad">
+            <span>
+              <ErrorText error={error.value} />
+            </span>
+          </Notice>
+        )}
         <div>
           <button type="submit" class="button main">
             Save

@@ -1,28 +1,29 @@
 import { useSignal, type Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useId, useRef } from "preact/hooks";
-import { Notice } from "./states.js";
+import { ErrorText, Notice } from "./states.js";
 import "./rows.css";
 
 export interface Action {
   /** Runs the work; while it runs, further calls do nothing. A failure is in `error`. */
   readonly run: (work: () => Promise<unknown>) => Promise<void>;
   readonly isRunning: Signal<boolean>;
-  readonly error: Signal<string>;
+  /** Undefined if there was none. */
+  readonly error: Signal<unknown>;
 }
 
 /** What buttons of a part of a page do, one at a time. */
 export function useAction(): Action {
   const isRunning = useSignal(false);
-  const error = useSignal("");
+  const error = useSignal<unknown>(undefined);
   const run = async (work: () => Promise<unknown>): Promise<void> => {
     if (isRunning.peek()) return;
     isRunning.value = true;
-    error.value = "";
+    error.value = undefined;
     try {
       await work();
     } catch (reason) {
-      error.value = reason instanceof Error ? reason.message : String(reason);
+      error.value = reason;
     } finally {
       isRunning.value = false;
     }
@@ -32,7 +33,13 @@ export function useAction(): Action {
 
 /** Why the last action failed. */
 export function ActionError({ action }: { readonly action: Action }) {
-  return action.error.value === "" ? null : <Notice kind="bad">{action.error.value}</Notice>;
+  return action.error.value === undefined ? null : (
+    <Notice kind="bad">
+      <span>
+        <ErrorText error={action.error.value} />
+      </span>
+    </Notice>
+  );
 }
 
 interface ConfirmProps {

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
-import { Notice } from "./states.js";
+import { ErrorText, Notice } from "./states.js";
 import "./form.css";
 
 interface TextFieldProps {
@@ -92,14 +92,14 @@ export function CreateForm({ submitLabel, children, submit }: FormProps) {
 /** A form that cannot be sent twice at once, and shows why it was refused. */
 export function Form({ submitLabel, children, submit }: FormProps) {
   const isSending = useSignal(false);
-  const error = useSignal("");
+  const error = useSignal<unknown>(undefined);
   const send = async (form: HTMLFormElement): Promise<void> => {
     isSending.value = true;
-    error.value = "";
+    error.value = undefined;
     try {
       await submit(new FormFields(form));
     } catch (reason) {
-      error.value = reason instanceof Error ? reason.message : String(reason);
+      error.value = reason;
     } finally {
       isSending.value = false;
     }
@@ -113,7 +113,13 @@ export function Form({ submitLabel, children, submit }: FormProps) {
       }}
     >
       {children}
-      {error.value !== "" && <Notice kind="bad">{error.value}</Notice>}
+      {error.value !== undefined && (
+        <Notice kind="bad">
+          <span>
+            <ErrorText error={error.value} />
+          </span>
+        </Notice>
+      )}
       <button type="submit" class="button main" disabled={isSending.value}>
         {submitLabel}
       </button>

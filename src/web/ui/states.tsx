@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { ApiError } from "../api/api-error.js";
 import type { UsedAnswer } from "../api/use-graphql.js";
 import "./states.css";
 
@@ -49,11 +50,30 @@ interface FailureProps {
   readonly retry?: () => void;
 }
 
+/** Why something failed, and the way to sign in if that is what it needs. */
+export function ErrorText({ error }: { readonly error: unknown }) {
+  const { pathname, search } = window.location;
+  const needsSignIn = error instanceof ApiError && error.status === 401 && pathname !== "/sign-in";
+  return (
+    <>
+      {error instanceof Error ? error.message : String(error)}
+      {needsSignIn && (
+        <>
+          {" "}
+          <a href={`/sign-in?returnTo=${encodeURIComponent(pathname + search)}`}>Sign in</a>
+        </>
+      )}
+    </>
+  );
+}
+
 /** A page or a part of one that could not be loaded. */
 export function Failure({ what, error, retry }: FailureProps) {
   return (
     <State title={what}>
-      <p role="alert">{error instanceof Error ? error.message : String(error)}</p>
+      <p role="alert">
+        <ErrorText error={error} />
+      </p>
       {retry !== undefined && (
         <button type="button" class="button" onClick={retry}>
           Try again
