@@ -1,7 +1,8 @@
 import "./ui/tokens.css";
 import "./ui/base.css";
 import "./ui/code.css";
-import { render } from "preact";
+import { options, render } from "preact";
+import { withoutReordering } from "../base/text.js";
 import { Layout, type PageLoaders } from "./shell/layout.js";
 import { followLinks } from "./route/router.js";
 import { addKeys, keyListOpen, listenForKeys } from "./ui/keys.js";
@@ -18,6 +19,14 @@ const pages: PageLoaders = {
   console: async () => (await import("./console/console-page.js")).ConsolePage,
   schema: async () => (await import("./console/schema-page.js")).SchemaPage,
   code: async () => (await import("./code/code-page.js")).CodePage,
+};
+
+// No text of a component reorders what is shown around it, whatever it is from; values of fields stay as they are.
+const { vnode: previous } = options;
+options.vnode = (made) => {
+  const content: unknown = made.props;
+  if (typeof content === "string") Object.assign(made, { props: withoutReordering(content) });
+  previous?.(made);
 };
 
 const root = document.getElementById("page");

@@ -1,3 +1,5 @@
+import { withoutReordering } from "../../base/text.js";
+
 /** Elements without a component, for the long lists of results, where a component for each line costs too much. */
 
 type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -12,7 +14,8 @@ export function element<K extends keyof HTMLElementTagNameMap>(
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes))
     if (value !== undefined && value !== false) made.setAttribute(key, value === true ? "" : String(value));
-  for (const child of children) if (child !== undefined) made.append(child);
+  for (const child of children)
+    if (child !== undefined) made.append(typeof child === "string" ? withoutReordering(child) : child);
   return made;
 }
 

@@ -1,3 +1,5 @@
+import { withoutReordering } from "../../base/text.js";
+
 /** Positions in lines. The daemon counts code points, and JavaScript UTF-16 code units. */
 
 /** A part of a line in UTF-16 code units; `to` is exclusive. */
@@ -32,7 +34,8 @@ export interface Token extends TextRange {
 }
 
 /** The line as elements: tokens in spans with their class, and the ranges in `mark` elements. */
-export function markedText(line: string, marks: readonly TextRange[], tokens: readonly Token[] = []): Node {
+export function markedText(text: string, marks: readonly TextRange[], tokens: readonly Token[] = []): Node {
+  const line = withoutReordering(text);
   const made = document.createDocumentFragment();
   const sorted = mergeRanges(marks);
   let at = 0;

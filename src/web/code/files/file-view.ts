@@ -1,3 +1,4 @@
+import { withoutReordering } from "../../../base/text.js";
 import { callAfter, painted, type PendingCall } from "../../ui/delay.js";
 import type { LineRange } from "./line-range.js";
 import { formatCount } from "../../ui/numbers.js";
@@ -124,7 +125,7 @@ export class FileView {
       line.className = "line";
       line.dataset["line"] = String(from + i + 1);
       const code = document.createElement("code");
-      code.textContent = text.length > lineLengthMax ? cutLine(text) : text;
+      code.textContent = withoutReordering(text.length > lineLengthMax ? cutLine(text) : text);
       line.append(code);
       this.#lines[from + i] = line;
       chunk.append(line);
@@ -185,8 +186,8 @@ function blameLink({ message, author, commit }: BlameHunk): HTMLElement {
   link.href = commit.canonicalURL;
   const [subject = ""] = message.split("\n");
   const date = author.date.slice(0, 10);
-  link.textContent = `${date} ${author.person.displayName}`;
-  link.title = `${commit.abbreviatedOID} ${subject}`;
+  link.textContent = withoutReordering(`${date} ${author.person.displayName}`);
+  link.title = withoutReordering(`${commit.abbreviatedOID} ${subject}`);
   return link;
 }
 
@@ -268,7 +269,7 @@ function copyTokens(from: Node, to: Node): void {
       copyTokens(child, span);
       to.appendChild(span);
     } else if (child.nodeType === Node.TEXT_NODE) {
-      to.appendChild(document.createTextNode(child.nodeValue ?? ""));
+      to.appendChild(document.createTextNode(withoutReordering(child.nodeValue ?? "")));
     }
   }
 }
