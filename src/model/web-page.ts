@@ -18,7 +18,7 @@ export const webPages = [
   },
   {
     name: "admin",
-    path: /^\/site-admin(?:\/(?:repositories|users|organizations|configuration|global-settings))?$/,
+    path: /^\/site-admin(?:\/|$)/,
     module: "admin/admin-page.tsx",
     needsCredential: true,
   },

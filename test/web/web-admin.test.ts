@@ -113,6 +113,15 @@ t.test("administration", { skip: withoutBrowser }, async (t) => {
     t.match(refused, { errors: [{ message: /site admin/ }] });
   });
 
+  await t.test("a part of the administration that does not exist is said", async (t) => {
+    await site.page(t, "root", "/site-admin/nosuch", {}, async (page) => {
+      await page.getByRole("heading", { name: "There is no such page" }).waitFor();
+      t.same(await findViolations(page), []);
+      await page.getByRole("link", { name: "Users" }).click();
+      await page.getByRole("heading", { name: "Users" }).waitFor();
+    });
+  });
+
   await t.test("a user is created, promoted and deleted", async (t) => {
     await site.page(t, "root", "/site-admin/users", {}, async (page) => {
       await page.getByText("Create a user").click();
@@ -306,7 +315,7 @@ t.test("administration", { skip: withoutBrowser }, async (t) => {
       await page.getByRole("button", { name: "Notify", exact: true }).click();
       await page.getByText("are signed with this secret").waitFor();
       await page.getByRole("button", { name: "Send a test of needles" }).click();
-      await page.getByText(/: a test, waiting/).waitFor();
+      await page.getByText(/: a test, .*\(/).waitFor();
       await page.getByText("notifies", { exact: true }).waitFor();
       t.same(await findViolations(page), []);
       await page.getByRole("button", { name: "Turn off needles" }).click();
@@ -340,6 +349,13 @@ t.test("administration", { skip: withoutBrowser }, async (t) => {
         await page.getByText(page === one ? "Saved." : "saved elsewhere").waitFor();
       }
       t.equal(await saved(), '{ "a": 1 } // one', "the second tab has overwritten nothing");
+      const heights = `[...document.querySelector(".editor").shadowRoot.querySelectorAll(".cm-line, .cm-gutterElement")]
+        .map((line) => line.getBoundingClientRect().height).filter((height) => height > 0)`;
+      t.same(
+        [...new Set(await other.evaluate<number[]>(heights))],
+        [18],
+        "numbers stay beside their lines: whole pixels",
+      );
       t.same(await findViolations(other), []);
       await other.getByRole("button", { name: "Keep my text" }).click();
       await other.getByRole("button", { name: "Save", exact: true }).click();

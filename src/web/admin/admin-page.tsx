@@ -20,10 +20,21 @@ const parts = [
   ["global-settings", "Settings", GlobalSettings],
 ] as const;
 
+const missingPart = ["", "There is no such page", MissingPart] as const;
+
+function MissingPart() {
+  return (
+    <p>
+      Nothing is at <code>{address.value.pathname}</code>. The parts of the administration are in the list.
+    </p>
+  );
+}
+
 /** `/site-admin` and what is below it, for site admins. */
 export function AdminPage() {
   const name = address.value.pathname.split("/")[2] ?? "";
-  const [, title, Part] = parts.find(([part]) => part === name) ?? parts[0];
+  const isWhole = address.value.pathname.split("/").length <= 3;
+  const [, title, Part] = (isWhole ? parts.find(([part]) => part === name) : undefined) ?? missingPart;
   useEffect(() => {
     document.title = `${title} · Administration · Trawl`;
   }, [title]);

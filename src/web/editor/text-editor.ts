@@ -3,7 +3,7 @@ import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { bracketMatching, HighlightStyle, indentOnInput, syntaxHighlighting } from "@codemirror/language";
 import { lintKeymap } from "@codemirror/lint";
 import { EditorState, type Extension, Prec } from "@codemirror/state";
-import { drawSelection, EditorView, keymap, lineNumbers } from "@codemirror/view";
+import { drawSelection, EditorView, highlightSpecialChars, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
 export interface TextEditorOptions {
@@ -66,6 +66,7 @@ export class TextEditor {
       EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", tabindex: "0" }),
       isReadOnly ? [EditorState.readOnly.of(true), EditorView.contentAttributes.of({ "aria-readonly": "true" })] : [],
       lineNumbers(),
+      highlightSpecialChars(),
       history(),
       drawSelection(),
       bracketMatching(),
@@ -127,7 +128,7 @@ const box = {
 const editorTheme = EditorView.theme({
   "&": { height: "100%", color: "var(--text)", fontSize: "var(--size-code)" },
   "&.cm-focused": { outline: "none" },
-  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.5", overflow: "auto" },
+  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "round(1.5em, 1px)", overflow: "auto" },
   ".cm-content": { padding: "var(--gap-2) 0", caretColor: "var(--text)" },
   ".cm-line": { padding: "0 var(--gap-3) 0 var(--gap-1)" },
   ".cm-cursor": { borderLeftColor: "var(--text)" },
@@ -148,6 +149,7 @@ const editorTheme = EditorView.theme({
   },
   ".cm-completionMatchedText": { textDecoration: "none", color: "var(--accent)", fontWeight: "600" },
   ".cm-completionDetail": { color: "var(--text-soft)", fontStyle: "normal" },
+  ".cm-specialChar": { color: "var(--bad)" },
   // CodeMirror's own underlines are images of data: addresses, which the Content-Security-Policy refuses.
   ".cm-lintRange-error": { backgroundImage: "none", textDecoration: "underline wavy var(--bad)" },
   ".cm-lintRange-warning": { backgroundImage: "none", textDecoration: "underline wavy var(--warn)" },

@@ -1,6 +1,8 @@
 import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import { graphql } from "../api/graphql.js";
 import { useGraphql } from "../api/use-graphql.js";
+import { callAfter } from "../ui/delay.js";
 import { ActionError, ConfirmButton, useAction } from "../ui/action.js";
 import { Form, TextField } from "../ui/form.js";
 import { formatTime } from "../ui/numbers.js";
@@ -47,6 +49,7 @@ export function SearchNotification({ id, description, changed }: Props) {
     <Found used={used} what="the notifications">
       {(value, retry) => {
         const notification = value.node?.notification ?? undefined;
+        const isWaiting = notification?.deliveries.some(({ state }) => state === "PENDING") === true;
         const act = (mutation: string, name: "DisableNotification" | "TestNotification"): void =>
           void action.run(async () => {
             await graphql(name, mutation, { id });
@@ -98,6 +101,7 @@ export function SearchNotification({ id, description, changed }: Props) {
                   </ConfirmButton>
                 </div>
                 <Deliveries deliveries={notification.deliveries} />
+                {isWaiting && <Reread value={value} act={retry} />}
               </>
             )}
             <ActionError action={action} />
@@ -106,6 +110,17 @@ export function SearchNotification({ id, description, changed }: Props) {
       }}
     </Found>
   );
+}
+
+const rereadMs = 500;
+
+/** Reads again what waits, until it was delivered or given up. */
+function Reread({ value, act }: { readonly value: unknown; readonly act: () => void }) {
+  useEffect(() => {
+    const next = callAfter(rereadMs, act);
+    return () => next.cancel();
+  }, [value]);
+  return null;
 }
 
 function Deliveries({ deliveries }: { readonly deliveries: readonly Delivery[] }) {
