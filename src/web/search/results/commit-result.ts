@@ -39,7 +39,7 @@ function commitText(match: StreamMatch, key: string, context: ResultContext): HT
   const made = element("div", { class: isDiff ? "diff" : "message" });
   const show = (from: number, to: number): void => {
     for (let at = from; at < Math.min(to, lines.length); at++)
-      made.append(commitLine(isDiff ? shortLine(lines[at] ?? "") : (lines[at] ?? ""), marks.get(at + 1) ?? [], isDiff));
+      made.append(commitLine(lines[at] ?? "", marks.get(at + 1) ?? [], isDiff));
   };
   const state = context.state(key);
   show(0, state.isWhole === true ? lines.length : linesShownMax);
@@ -54,8 +54,15 @@ function commitText(match: StreamMatch, key: string, context: ResultContext): HT
   return element("div", {}, made, more, ...end);
 }
 
+/** A path that stands for no file. */
+const noFile = "/dev/null";
+
 /** The line before the changes of a file has its old and its new path, which are mostly the same. */
-function shortLine(line: string): string {
+export function shortLine(line: string): string {
+  if (diffClass(line) === "file") {
+    if (line.startsWith(`${noFile} `)) return `${line.slice(noFile.length + 1)} (new)`;
+    if (line.endsWith(` ${noFile}`)) return `${line.slice(0, -noFile.length - 1)} (removed)`;
+  }
   const half = (line.length - 1) / 2;
   const isTwice = diffClass(line) === "file" && line[half] === " " && line.slice(0, half) === line.slice(half + 1);
   return isTwice ? line.slice(0, half) : line;
@@ -69,12 +76,15 @@ function marksByLine(ranges: readonly CommitRange[]): ReadonlyMap<number, readon
   return found;
 }
 
-function commitLine(text: string, ranges: readonly CommitRange[], isDiff: boolean): HTMLElement {
+function commitLine(line: string, ranges: readonly CommitRange[], isDiff: boolean): HTMLElement {
+  const text = isDiff ? shortLine(line) : line;
+  // What a shortened line leaves out at its start is not counted.
+  const before = line.startsWith(`${noFile} `) && text !== line ? noFile.length + 1 : 0;
   const marks: TextRange[] = ranges.map(([, character, length]) => ({
-    from: unitIndex(text, character),
-    to: unitIndex(text, character + length),
+    from: unitIndex(text, Math.max(0, character - before)),
+    to: unitIndex(text, Math.max(0, character + length - before)),
   }));
-  const code = element("code", { class: isDiff ? diffClass(text) : undefined });
+  const code = element("code", { class: isDiff ? diffClass(line) : undefined });
   code.append(markedText(text, marks));
   return code;
 }
