@@ -17,20 +17,32 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
     message: `First ${hostile}`,
     files: {
       "README.txt": `Read me ${hostile}\n`,
-      "docs/README.md": `# Guide\n\n[more](a.md) and [evil](javascript:alert(1)) ${hostile}\n\n| a |\n|---|\n| cell |\n`,
+      "docs/README.md": `# Guide\n\n[more](a.md) and [evil](javascript:alert(1)) ${hostile}\n\n| a | |\n|---|---|\n| cell | b |\n\n    code\n`,
       "docs/a.md": "a\n",
       "src/a.ts": 'export const needle = 1;\nconst other = "text";\n',
+      "src/\u202erow.ts": 'const word = "\u2066other\u2069"; // \u202eend\n',
       "src/<b>.ts": `// ${hostile}\n`,
       "long.c": Array.from({ length: lineCount }, (_, i) => `int line_${i + 1};\n`).join(""),
+      "large.txt": Array.from({ length: 90_000 }, (_, i) => `${i + 1} ${"x".repeat(100)}\n`).join(""),
       "data.bin": Buffer.from([0, 1, 2, 0]),
       "wide.txt": Buffer.from("\ufefferste Zeile\r\nGrüße, おはよう\r\n", "utf16le"),
     },
   });
   fixture.commit({
     branch: "main",
-    message: "Second\n\nWith a body.",
+    message: "Second\n\nWith a \u202ebody.",
     files: { "src/a.ts": "export const needle = 2;\n" },
   });
+  fixture.git("branch", "many", "main");
+  for (let at = 0; at < 52; at++)
+    fixture.commit({
+      branch: "many",
+      message: `Many ${at}`,
+      files:
+        at > 0
+          ? { [`many/${at}`]: "" }
+          : Object.fromEntries(Array.from({ length: 51 }, (_, i) => [`first/${i}`, "1\n"])),
+    });
   const { daemon, browser } = await WebSite.start(t);
   await daemon.add("example.org/code", fixture.path);
   const at = (path: string): string => `${daemon.url}/example.org/code${path}`;
@@ -54,6 +66,16 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
       await page.goBack();
       await page.getByRole("link", { name: "<b>.ts" }).click();
       await page.getByText(`// ${hostile}`).waitFor();
+      await page.goBack();
+      await page.getByRole("link", { name: "\ufffdrow.ts" }).click();
+      await page.locator(".hljs-keyword").getByText("const").waitFor();
+      t.equal(
+        (await page.locator(".file-lines .line").innerText()).trimEnd(),
+        'const word = "\ufffdother\ufffd"; // \ufffdend',
+      );
+      t.notMatch(await page.locator("body").innerText(), /[\u200e\u200f\u202a-\u202e\u2066-\u2069]/);
+      await page.locator(".file-lines").focus();
+      t.equal(await page.locator(".file-lines:focus").count(), 1, "what scrolls is reached by keyboard");
     });
   });
 
@@ -62,6 +84,8 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
       const readme = page.locator(".readme");
       await readme.getByRole("heading", { name: "Guide" }).waitFor();
       await readme.getByRole("cell", { name: "cell" }).waitFor();
+      await readme.locator("pre").focus();
+      t.equal(await readme.locator("pre:focus").count(), 1, "what scrolls is reached by keyboard");
       t.equal(await readme.locator("script, img, [onerror], [href^=javascript]").count(), 0);
       t.same(await findViolations(page), []);
       await readme.getByRole("link", { name: "more" }).click();
@@ -125,6 +149,23 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
     });
   });
 
+  await t.test("of a file that is too large for a page, the part around the line is shown", async (t) => {
+    await withPage(t, browser, at("/-/blob/large.txt?L80000"), {}, async (page) => {
+      await page
+        .locator(".line.selected")
+        .getByText(/^80000 x+$/)
+        .waitFor();
+      await becomes(t, () => page.locator(".line").count(), 1000, "a part of the lines");
+      await becomes(t, () => page.locator(".line.selected").isVisible(), true, "the line is in view");
+      t.same(await findViolations(page), []);
+      await page.getByRole("link", { name: "Later lines" }).click();
+      await page
+        .locator(".line.selected")
+        .getByText(/^80800 x+$/)
+        .waitFor();
+    });
+  });
+
   await t.test("where a name in the middle of a file is defined and used", async (t) => {
     await withPage(t, browser, at("/-/blob/long.c?L15000"), {}, async (page) => {
       // Highlighting replaces the text, and with it what is selected.
@@ -178,8 +219,10 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
     await withPage(t, browser, at("/-/commits"), {}, async (page) => {
       await page.getByRole("link", { name: `First ${hostile}` }).waitFor();
       await page.getByRole("link", { name: "Second" }).click();
-      await page.getByText("With a body.").waitFor();
+      await page.getByText("With a \ufffdbody.").waitFor();
       await page.locator("tr.added").getByText("export const needle = 2;").waitFor();
+      await page.locator(".diff-scroll").focus();
+      t.equal(await page.locator(".diff-scroll:focus").count(), 1, "what scrolls is reached by keyboard");
       t.same(await findViolations(page), []);
       await page.getByRole("button", { name: "Side by side" }).click();
       await page.locator("td.removed").getByText('const other = "text";').waitFor();
@@ -191,6 +234,20 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
       t.same(await findViolations(page), []);
       await page.goto(at("/-/compare/HEAD~1...main"));
       await page.getByText("1 commit", { exact: true }).waitFor();
+      await page.getByLabel("Head").fill("many");
+      await page.getByRole("button", { name: "Compare" }).click();
+      await page.waitForURL(/\/-\/compare\/HEAD~1\.\.\.many$/);
+      await page.getByText("more than 50 commits").waitFor();
+      t.same(await findViolations(page), []);
+      await page.getByRole("button", { name: "More commits" }).click();
+      await page.getByText("53 commits", { exact: true }).waitFor();
+      t.equal(await page.locator(".commit-list li").count(), 53);
+      await page.getByText("100 of 103 are shown.").waitFor();
+      await page.getByRole("button", { name: "More files" }).click();
+      await becomes(t, () => page.locator(".file-diff").count(), 103, "all files");
+      t.equal(await page.getByRole("button", { name: /^More/ }).count(), 0);
+      await page.getByRole("button", { name: "Swap" }).click();
+      await page.waitForURL(/\/-\/compare\/many\.\.\.HEAD~1$/);
     });
   });
 });

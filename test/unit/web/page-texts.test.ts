@@ -2,6 +2,10 @@
 import t from "tap";
 import { lineRangeText, readLineRange } from "../../../src/web/code/files/line-range.js";
 import { directoryUrl, repositoryFilter, searchUrl } from "../../../src/web/code/code-urls.js";
+import { readFilePart } from "../../../src/web/code/files/file-part.js";
+import { refusalText } from "../../../src/web/api/api-error.js";
+import { shortLine } from "../../../src/web/search/results/commit-result.js";
+import { withoutReordering } from "../../../src/base/text.js";
 import { formatAmount, formatCount, formatDay, formatTime } from "../../../src/web/ui/numbers.js";
 import { shellWord } from "../../../src/web/ui/shell-word.js";
 import { mergeRanges, unitIndex } from "../../../src/web/ui/text-range.js";
@@ -83,4 +87,54 @@ t.test("a word of a shell", async (t) => {
       text,
       JSON.stringify(text),
     );
+});
+
+t.test("why a request was refused", async (t) => {
+  const rows: readonly (readonly [Parameters<typeof refusalText>, RegExp | string])[] = [
+    [[404, "no such file", false, null], "no such file"],
+    [[500, "", false, null], "The server answered with status 500."],
+    [[502, "", true, null], /^A proxy .* with status 502\.$/],
+    [[429, "too many searches", false, "7"], "too many searches Try again in 7 seconds."],
+    [[503, "", true, "1"], /status 503\. Try again in a second\.$/],
+    [[429, "slow down", false, "Thu, 01 Jan 1970 00:00:00 GMT"], "slow down Try again in a second."],
+    [[429, "slow down", false, "soon"], "slow down"],
+    [[404, "gone", false, "7"], "gone"],
+  ];
+  for (const [given, told] of rows) t.match(refusalText(...given), told, given.join(" "));
+});
+
+t.test("the line before the changes of a file", async (t) => {
+  for (const [line, shown] of [
+    ["/dev/null src/a.ts", "src/a.ts (new)"],
+    ["src/a.ts /dev/null", "src/a.ts (removed)"],
+    ["src/a.ts src/a.ts", "src/a.ts"],
+    ["src/a.ts src/b.ts", "src/a.ts src/b.ts"],
+    ["+/dev/null x", "+/dev/null x"],
+    ["-x /dev/null", "-x /dev/null"],
+    [" x /dev/null", " x /dev/null"],
+  ] as const)
+    t.equal(shortLine(line), shown);
+});
+
+t.test("characters that reorder text have a sign in their place, and all others stay", async (t) => {
+  t.equal(withoutReordering("a\u202eb\u2066c\u200fd\u2069"), "a\ufffdb\ufffdc\ufffdd\ufffd");
+  t.equal(withoutReordering("\u05d0 \u0628 🧵\t\n"), "\u05d0 \u0628 🧵\t\n");
+});
+
+t.test("a part of a large file is read to its end and no further, whatever the pieces", async (t) => {
+  const bytes = new TextEncoder().encode(`one\nzwölf\n\n${"x".repeat(30_000)}\nfive\nsix`);
+  let readCount = 0;
+  async function* pieces(size: number): AsyncGenerator<Uint8Array> {
+    for (let at = 0; at < bytes.length; at += size, readCount++) yield bytes.subarray(at, at + size);
+  }
+  for (const size of [1, 7, 4096, bytes.length]) {
+    t.same(await readFilePart(pieces(size), 2, 2), { firstLine: 2, lines: ["zwölf", ""], isEnd: false });
+    t.same(await readFilePart(pieces(size), 5, 9), { firstLine: 5, lines: ["five", "six"], isEnd: true });
+    t.same(await readFilePart(pieces(size), 7, 9), { firstLine: 7, lines: [], isEnd: true });
+    const [long = ""] = (await readFilePart(pieces(size), 4, 1)).lines;
+    t.equal(long.length, 20_002, "a long line is cut");
+  }
+  readCount = 0;
+  await readFilePart(pieces(1), 1, 1);
+  t.equal(readCount, 3, "what follows is not asked for");
 });

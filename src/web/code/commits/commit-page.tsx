@@ -1,4 +1,5 @@
 import { type PagePath, pageUrl, repositoryUrl } from "../../../model/page-path.js";
+import { graphql } from "../../api/graphql.js";
 import { useGraphql } from "../../api/use-graphql.js";
 import { FoundCommit } from "../found.js";
 import { signatureFields, When, type Signature } from "../person.js";
@@ -23,6 +24,12 @@ const commitQuery = `query Commit($name: String!, $revision: String!) {
       parents { oid abbreviatedOID }
       diff { fileDiffs(first: 100) ${fileDiffFields} }
     }
+  }
+}`;
+
+const moreFilesQuery = `query CommitFiles($name: String!, $revision: String!, $after: String!) {
+  repository(name: $name) {
+    commit(rev: $revision) { diff { fileDiffs(first: 100, after: $after) ${fileDiffFields} } }
   }
 }`;
 
@@ -73,7 +80,16 @@ function Commit({ name, commit }: { readonly name: string; readonly commit: Comm
           <a href={repositoryUrl({ name, revision: oid })}>Files at this commit</a>
         </p>
       </section>
-      {diff?.fileDiffs != null && <FileDiffs list={diff.fileDiffs} />}
+      {diff?.fileDiffs != null && (
+        <FileDiffs
+          key={oid}
+          list={diff.fileDiffs}
+          readMore={async (after) => {
+            const { repository } = await graphql("CommitFiles", moreFilesQuery, { name, revision: oid, after });
+            return repository?.commit?.diff?.fileDiffs ?? null;
+          }}
+        />
+      )}
     </>
   );
 }

@@ -1,10 +1,15 @@
+import { useSignal } from "@preact/signals";
 import { Found } from "../../ui/states.js";
-import type { PagePath } from "../../../model/page-path.js";
+import { type PagePath, pageUrl } from "../../../model/page-path.js";
+import { graphql } from "../../api/graphql.js";
 import { useGraphql } from "../../api/use-graphql.js";
+import { navigate } from "../../route/router.js";
+import { ActionError, useAction } from "../../ui/action.js";
+import { FormFields } from "../../ui/form.js";
+import { formatAmount, formatCount } from "../../ui/numbers.js";
 import { MissingRepository } from "../found.js";
-import { CommitLine, commitLineFields } from "./commit-line.js";
+import { CommitLine, commitLineFields, type CommitSummary } from "./commit-line.js";
 import { fileDiffFields, FileDiffs } from "./file-diffs.js";
-import { formatAmount } from "../../ui/numbers.js";
 
 const compareQuery = `query Comparison($name: String!, $base: String, $head: String) {
   repository(name: $name) {
@@ -15,43 +20,153 @@ const compareQuery = `query Comparison($name: String!, $base: String, $head: Str
   }
 }`;
 
+const moreCommitsQuery = `query ComparisonCommits($name: String!, $base: String, $head: String, $first: Int!) {
+  repository(name: $name) {
+    comparison(base: $base, head: $head) { commits(first: $first) { nodes ${commitLineFields} totalCount } }
+  }
+}`;
+
+const moreFilesQuery = `query ComparisonFiles($name: String!, $base: String, $head: String, $after: String!) {
+  repository(name: $name) {
+    comparison(base: $base, head: $head) { fileDiffs(first: 100, after: $after) ${fileDiffFields} }
+  }
+}`;
+
+/** The commits of a comparison, the newest first. */
+interface CommitList {
+  readonly nodes: readonly CommitSummary[];
+  /** Null if there are more. */
+  readonly totalCount: number | null;
+}
+
 /** `/-/compare/BASE...HEAD`: what head has that base has not. */
 export function ComparePage({ path }: { readonly path: PagePath }) {
   const { name } = path;
   const [base = "", head = ""] = path.path.split(/\.{2,3}/);
-  const used = useGraphql("Comparison", compareQuery, {
-    name,
-    base: base === "" ? null : base,
-    head: head === "" ? null : head,
-  });
+  const range = { name, base: base === "" ? null : base, head: head === "" ? null : head };
+  const used = useGraphql("Comparison", compareQuery, range);
   return (
-    <Found used={used} what="the comparison">
-      {({ repository }) => {
-        const comparison = repository?.comparison ?? null;
-        if (comparison === null) return <MissingRepository name={name} />;
-        const { commits, fileDiffs } = comparison;
-        const nodes = commits?.nodes ?? [];
-        return (
-          <>
-            <section class="panel" aria-label="Commits">
-              <h1 class="panel-head">
-                <span>
-                  <code>{base === "" ? "HEAD" : base}</code> … <code>{head === "" ? "HEAD" : head}</code>
-                </span>
-                <span class="soft small">{formatAmount(commits?.totalCount ?? nodes.length, "commit")}</span>
-              </h1>
-              <ul class="commit-list">
-                {nodes.map((commit) => (
-                  <li key={commit.oid}>
-                    <CommitLine commit={commit} place={path} />
-                  </li>
-                ))}
-              </ul>
-            </section>
-            {fileDiffs !== null && <FileDiffs list={fileDiffs} />}
-          </>
-        );
+    <>
+      <RangeForm key={path.path} name={name} base={base} head={head} />
+      <Found used={used} what="the comparison">
+        {({ repository }) => {
+          const comparison = repository?.comparison ?? null;
+          if (comparison === null) return <MissingRepository name={name} />;
+          const { commits, fileDiffs } = comparison;
+          return (
+            <>
+              <CommitPanel
+                key={`commits of ${path.path}`}
+                path={path}
+                list={commits ?? { nodes: [], totalCount: 0 }}
+                readMore={async (first) => {
+                  const found = await graphql("ComparisonCommits", moreCommitsQuery, { ...range, first });
+                  return found.repository?.comparison?.commits ?? null;
+                }}
+              />
+              {fileDiffs !== null && (
+                <FileDiffs
+                  key={`files of ${path.path}`}
+                  list={fileDiffs}
+                  readMore={async (after) => {
+                    const found = await graphql("ComparisonFiles", moreFilesQuery, { ...range, after });
+                    return found.repository?.comparison?.fileDiffs ?? null;
+                  }}
+                />
+              )}
+            </>
+          );
+        }}
+      </Found>
+    </>
+  );
+}
+
+interface RangeFormProps {
+  readonly name: string;
+  readonly base: string;
+  readonly head: string;
+}
+
+/** The fields for what is compared: branches, tags, or anything that names a commit. */
+function RangeForm({ name, base, head }: RangeFormProps) {
+  const show = (from: string, to: string): void =>
+    navigate(pageUrl({ name, revision: "" }, "compare", `${from.trim()}...${to.trim()}`));
+  return (
+    <form
+      class="compare-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const fields = new FormFields(event.currentTarget);
+        show(fields.get("base"), fields.get("head"));
       }}
-    </Found>
+    >
+      <RevisionField label="Base" name="base" value={base} />
+      <RevisionField label="Head" name="head" value={head} />
+      <button type="submit" class="button main">
+        Compare
+      </button>
+      <button type="button" class="button" onClick={() => show(head, base)}>
+        Swap
+      </button>
+    </form>
+  );
+}
+
+interface RevisionFieldProps {
+  readonly label: string;
+  readonly name: string;
+  readonly value: string;
+}
+
+function RevisionField({ label, name, value }: RevisionFieldProps) {
+  return (
+    <label>
+      <span class="soft small">{label}</span>
+      <input class="field" name={name} defaultValue={value} placeholder="HEAD" autoComplete="off" spellcheck={false} />
+    </label>
+  );
+}
+
+interface CommitPanelProps {
+  readonly path: PagePath;
+  readonly list: CommitList;
+  /** Reads that many of the commits. */
+  readonly readMore: (first: number) => Promise<CommitList | null>;
+}
+
+function CommitPanel({ path, list, readMore }: CommitPanelProps) {
+  const longer = useSignal<CommitList | undefined>(undefined);
+  const action = useAction();
+  const { nodes, totalCount } = longer.value ?? list;
+  const showMore = (): void =>
+    void action.run(async () => {
+      const found = await readMore(4 * nodes.length);
+      if (found !== null) longer.value = found;
+    });
+  return (
+    <section class="panel" aria-label="Commits">
+      <h1 class="panel-head">
+        Commits
+        <span class="soft small">
+          {totalCount === null ? `more than ${formatCount(nodes.length)} commits` : formatAmount(totalCount, "commit")}
+        </span>
+      </h1>
+      <ul class="commit-list">
+        {nodes.map((commit) => (
+          <li key={commit.oid}>
+            <CommitLine commit={commit} place={path} />
+          </li>
+        ))}
+      </ul>
+      {totalCount === null && (
+        <p class="panel-foot">
+          <button type="button" class="button" disabled={action.isRunning.value} onClick={showMore}>
+            More commits
+          </button>
+        </p>
+      )}
+      <ActionError action={action} />
+    </section>
   );
 }

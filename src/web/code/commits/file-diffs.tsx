@@ -1,5 +1,7 @@
 import "./diff.css";
+import { scrollable } from "../../ui/scrollable.js";
 import { useSignal } from "@preact/signals";
+import { ActionError, useAction } from "../../ui/action.js";
 import { formatCount } from "../../ui/numbers.js";
 
 /** Larger differences are shown when they are asked for. */
@@ -7,13 +9,24 @@ const openLineCountMax = 2000;
 
 interface FileDiffsProps {
   readonly list: FileDiffList;
+  /** Reads the files after those of a list, given its end. */
+  readonly readMore: (after: string) => Promise<FileDiffList | null>;
 }
 
 /** The files that differ, each with its changed lines, one below the other or side by side. */
-export function FileDiffs({ list }: FileDiffsProps) {
+export function FileDiffs({ list, readMore }: FileDiffsProps) {
   const form = useSignal<DiffForm>("unified");
+  const added = useSignal<readonly FileDiffList[]>([]);
+  const action = useAction();
   const { totalCount, diffStat } = list;
-  const nodes = list.nodes ?? [];
+  const lists = [list, ...added.value];
+  const nodes = lists.flatMap((one) => one.nodes ?? []);
+  const { hasNextPage, endCursor } = lists.at(-1)?.pageInfo ?? list.pageInfo;
+  const showMore = (): void =>
+    void action.run(async () => {
+      const next = await readMore(endCursor ?? "");
+      if (next !== null) added.value = [...added.peek(), next];
+    });
   return (
     <section aria-label="Changes">
       <div class="diff-head">
@@ -35,9 +48,17 @@ export function FileDiffs({ list }: FileDiffsProps) {
       {nodes.map((file) => (
         <FileChange key={file.mostRelevantFile.url} file={file} form={form.value} />
       ))}
-      {totalCount !== null && totalCount > nodes.length && (
-        <p class="soft">Only the first {nodes.length} files are shown.</p>
+      {hasNextPage && (
+        <p class="diff-foot">
+          <button type="button" class="button" disabled={action.isRunning.value} onClick={showMore}>
+            More files
+          </button>{" "}
+          <span class="soft" role="status">
+            {formatCount(nodes.length)} of {formatCount(totalCount ?? nodes.length)} are shown.
+          </span>
+        </p>
       )}
+      <ActionError action={action} />
     </section>
   );
 }
@@ -66,7 +87,7 @@ function FileChange({ file, form }: FileChangeProps) {
       {hunks.length === 0 ? (
         <p class="panel-foot soft">No lines are shown: the file is binary, or only its name or mode changed.</p>
       ) : (
-        <DiffTable hunks={hunks} form={form} />
+        <DiffTable hunks={hunks} form={form} label={`Changed lines of ${title}`} />
       )}
     </details>
   );
@@ -96,12 +117,14 @@ interface DiffLine {
 interface DiffTableProps {
   readonly hunks: readonly DiffHunk[];
   readonly form: DiffForm;
+  readonly label: string;
 }
 
 /** The changed lines of a file with their context. */
-function DiffTable({ hunks, form }: DiffTableProps) {
+function DiffTable({ hunks, form, label }: DiffTableProps) {
   return (
-    <div class="diff-scroll">
+    // A part that scrolls is reached by keyboard.
+    <div class="diff-scroll" {...scrollable(label)}>
       <table class={`diff ${form}`}>
         <tbody>
           {hunks.map((hunk) => {
@@ -209,6 +232,7 @@ export interface FileDiffList {
   readonly nodes: readonly FileDiff[] | null;
   readonly totalCount: number | null;
   readonly diffStat: { readonly added: number; readonly deleted: number } | null;
+  readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
 }
 
 /** Fields of a `FileDiffList`, for queries. */
@@ -219,4 +243,5 @@ export const fileDiffFields = `{
   }
   totalCount
   diffStat { added deleted }
+  pageInfo { hasNextPage endCursor }
 }`;

@@ -5,6 +5,7 @@ import { FoundCommit } from "../found.js";
 import { navigate } from "../../route/router.js";
 import { Failure, State, Waiting } from "../../ui/states.js";
 import { directoryUrl } from "../code-urls.js";
+import { LargeFile } from "./large-file.js";
 import { TextFile } from "./text-file.js";
 import { formatCount } from "../../ui/numbers.js";
 import { requestPage } from "../../api/api-error.js";
@@ -69,15 +70,7 @@ function WithoutText({ path, entry, error }: WithoutTextProps) {
       </State>
     );
   if (isDirectory) return null;
-  if ((entry.byteSize ?? 0) > pageTextBytesMax)
-    return (
-      <State title="The file is too large for a page">
-        <p>It has {formatCount(entry.byteSize ?? 0)} bytes.</p>
-        <a class="button" href={pageUrl(path, "raw", path.path)}>
-          Open it as plain text
-        </a>
-      </State>
-    );
+  if ((entry.byteSize ?? 0) > pageTextBytesMax) return <LargeFile path={path} byteCount={entry.byteSize ?? 0} />;
   return error === undefined ? (
     <Waiting what="the text" />
   ) : (

@@ -1,3 +1,4 @@
+import { scrollable } from "../../ui/scrollable.js";
 import { Found } from "../../ui/states.js";
 import { type PagePath, pageUrl } from "../../../model/page-path.js";
 import { useGraphql } from "../../api/use-graphql.js";
@@ -38,7 +39,9 @@ export function RenderedText({ path, file }: ReadmeProps) {
         const blob = repository?.commit?.blob ?? undefined;
         if (blob === undefined) return null;
         return blob.richHTML === null || blob.richHTML === "" ? (
-          <pre class="readme-text">{blob.content}</pre>
+          <pre class="readme-text" {...scrollable(`Text of ${file}`)}>
+            {blob.content}
+          </pre>
         ) : (
           <SafeMarkup html={blob.richHTML} path={path} file={file} />
         );
@@ -63,6 +66,8 @@ const headings = new Map([
   ["h4", "h6"],
   ["h5", "h6"],
 ]);
+/** Elements that may be wider than the page, and scroll: they are reached by keyboard. */
+const scrolling = new Set(["pre", "table"]);
 const depthMax = 100;
 
 interface MarkupProps {
@@ -104,7 +109,9 @@ function copyNode(node: Node, place: Place, depth: number): ComponentChild {
     const href = resolveLink(node.getAttribute("href") ?? "", place);
     return href === undefined ? children : h("a", { href, rel: "noreferrer nofollow" }, children);
   }
-  return h(headings.get(name) ?? name, {}, children.length === 0 ? undefined : children);
+  // A header without text names nothing.
+  const shown = name === "th" && (node.textContent ?? "").trim() === "" ? "td" : (headings.get(name) ?? name);
+  return h(shown, scrolling.has(name) ? { tabIndex: 0 } : {}, children.length === 0 ? undefined : children);
 }
 
 /** The target of a link of a README; undefined for one that is not followed. Relative links are to files beside it. */

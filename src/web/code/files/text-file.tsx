@@ -1,10 +1,11 @@
 import "./file.css";
+import { scrollable } from "../../ui/scrollable.js";
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { type PagePath, pageUrl } from "../../../model/page-path.js";
 import { useGraphql } from "../../api/use-graphql.js";
 import { address, navigate } from "../../route/router.js";
-import { Found, Notice } from "../../ui/states.js";
+import { ErrorText, Found, Notice } from "../../ui/states.js";
 import { repositoryFilter, searchUrl } from "../code-urls.js";
 import { lineRangeText, readLineRange } from "./line-range.js";
 import { RenderedText } from "./readme.js";
@@ -56,7 +57,11 @@ export function TextFile({ path, text, oid }: TextFileProps) {
         <FileLinks path={path} oid={oid} />
       </div>
       {error.value !== undefined && (
-        <Notice kind="bad">{error.value instanceof Error ? error.value.message : String(error.value)}</Notice>
+        <Notice kind="bad">
+          <span>
+            <ErrorText error={error.value} />
+          </span>
+        </Notice>
       )}
       {isRendered.value && (
         <>
@@ -66,7 +71,11 @@ export function TextFile({ path, text, oid }: TextFileProps) {
       )}
       <div class="file-body" hidden={isRendered.value}>
         {hasOutline.value && <Outline path={path} />}
-        <div ref={host} class={`file-lines${isWrapped.value ? " wrapped" : ""}`} />
+        <div
+          ref={host}
+          class={`file-lines${isWrapped.value ? " wrapped" : ""}`}
+          {...scrollable(`Lines of ${path.path}`)}
+        />
       </div>
       {word.value !== "" && <WordBar path={path} word={word.value} />}
     </section>
