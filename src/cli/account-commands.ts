@@ -115,7 +115,7 @@ export function addToken(program: Command): void {
     .description("Create an access token and print it. It cannot be shown again.")
     .option(
       "--scope <scopes>",
-      "scopes, separated by commas: user:all, and for site admins site-admin:sudo",
+      "scopes, separated by commas: user:all, and for site admins site-admin:sudo; or of a narrow token search, mcp and repository:NAME",
       "user:all",
     )
     .option("--expires <time>", "lifetime, for example 30d or 12h, or never; the default is auth.tokenDays", "")

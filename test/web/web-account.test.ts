@@ -92,7 +92,10 @@ t.test("sign-up, access token, revocation, sign-out, sign-in", { skip: withoutBr
     t.same(await findViolations(page), []);
 
     await page.getByLabel("What it is for").fill("a <b>script</b>");
+    await page.getByLabel("What it may do").selectOption("search mcp");
+    await page.getByLabel("Only these repositories").fill("host/one host/two");
     await page.getByRole("button", { name: "Create the token" }).click();
+    await page.getByRole("cell", { name: "search, mcp, repository:host/one, repository:host/two" }).waitFor();
     const token = await page.locator("code.token").innerText();
     await page.getByRole("cell", { name: "a <b>script</b>", exact: true }).waitFor();
     t.same(await whoAmI(token), { data: { currentUser: { username: "amy" } } });
@@ -145,6 +148,21 @@ t.test("sign-up, access token, revocation, sign-out, sign-in", { skip: withoutBr
       await page.getByRole("heading", { name: "The program was refused" }).waitFor();
     });
     await t.rejects(refused, { message: /was refused/ });
+
+    // What an assistant asks for; the browser follows the answer of the form.
+    const description = JSON.stringify({ redirect_uris: [`${daemon.url}/healthz`] });
+    const registered = await fetch(`${daemon.url}/-/oauth/register`, { method: "POST", body: description });
+    const asked = new URLSearchParams({
+      response_type: "code",
+      client_id: ((await registered.json()) as { client_id: string }).client_id,
+      redirect_uri: `${daemon.url}/healthz`,
+      code_challenge: "x".repeat(43),
+      code_challenge_method: "S256",
+    });
+    await page.goto(`${daemon.url}/-/oauth/authorize?${asked}`);
+    t.same(await findViolations(page), []);
+    await page.getByRole("button", { name: "Authorize" }).click();
+    await page.waitForURL(/\/healthz\?code=/);
 
     const signIn = async (password: string): Promise<void> => {
       await page.getByLabel("Name or e-mail address").fill("amy");

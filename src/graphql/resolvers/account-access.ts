@@ -62,10 +62,12 @@ export function maySeeSavedSearch({ isPublic, ownerId }: SavedSearch, context: R
  */
 export function userSource(
   id: number | undefined,
-  { isUser, services: { accounts } }: RequestContext,
+  { isUser, viewer, services: { accounts } }: RequestContext,
 ): UserSource | null {
   const user = id === undefined ? undefined : accounts.user(id);
-  return user === undefined || !(isUser || accounts.ownsPublic(user.id)) ? null : new UserSource(user);
+  // Whose narrow token it is, a program may ask.
+  const isKnown = isUser || id === viewer.userId;
+  return user === undefined || !(isKnown || accounts.ownsPublic(user.id)) ? null : new UserSource(user);
 }
 
 /** Null for anonymous viewers, and if it does not exist. */

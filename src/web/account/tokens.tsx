@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import { useId } from "preact/hooks";
 import { graphql } from "../api/graphql.js";
 import { useGraphql } from "../api/use-graphql.js";
 import { Form, type FormFields, TextField } from "../ui/form.js";
@@ -38,11 +39,12 @@ export function Tokens({ userId, maySudo }: TokensProps) {
   const used = useGraphql("Tokens", tokensQuery, { user: userId });
   const created = useSignal("");
   const error = useSignal<unknown>(undefined);
+  const scopeId = useId();
   const create = async (fields: FormFields): Promise<void> => {
     const days = Number(fields.get("days"));
     const { createAccessToken } = await graphql("CreateToken", createMutation, {
       user: userId,
-      scopes: ["user:all", ...(fields.get("sudo") === "on" ? ["site-admin:sudo"] : [])],
+      scopes: chosenScopes(fields),
       note: fields.get("note"),
       ...(days > 0 ? { seconds: Math.round(days * daySeconds) } : {}),
     });
@@ -83,6 +85,21 @@ export function Tokens({ userId, maySudo }: TokensProps) {
           isOptional
           hint="Empty: the lifetime that this server sets."
         />
+        <div class="form-field">
+          <label for={scopeId}>What it may do</label>
+          <select id={scopeId} class="field" name="scope">
+            <option value="user:all">Everything that you can</option>
+            <option value="search">Search and read only</option>
+            <option value="mcp">Tools for assistants only</option>
+            <option value="search mcp">Search, read, and tools for assistants</option>
+          </select>
+        </div>
+        <TextField
+          label="Only these repositories"
+          name="repositories"
+          isOptional
+          hint="Names separated by spaces, for a token that does not do everything. Empty: all that you can see."
+        />
         {maySudo && (
           <label>
             <input type="checkbox" name="sudo" /> May act as any user (scope <code>site-admin:sudo</code>)
@@ -91,6 +108,20 @@ export function Tokens({ userId, maySudo }: TokensProps) {
       </Form>
     </section>
   );
+}
+
+/** A box that does not apply to the chosen scope is refused by the server, which says why. */
+function chosenScopes(fields: FormFields): readonly string[] {
+  const names = wordsIn(fields.get("repositories"));
+  return [
+    ...wordsIn(fields.get("scope")),
+    ...(fields.get("sudo") === "on" ? ["site-admin:sudo"] : []),
+    ...names.map((name) => `repository:${name}`),
+  ];
+}
+
+function wordsIn(text: string): readonly string[] {
+  return text.split(" ").filter((word) => word !== "");
 }
 
 function NewToken({ token }: { readonly token: string }) {

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
+import { operations } from "../../../src/http/api/operations.js";
 import { authorizeDevice } from "../../../src/cli/connection/device-login.js";
 import { dataDirectory, runCommand, testDaemon, type DaemonProcess } from "../../support/daemon.js";
 import { GitFixture } from "../../support/git-fixture.js";
@@ -39,6 +40,168 @@ async function request(daemon: DaemonProcess, path: string, authorization?: stri
 const privateMode = ["--set", "auth.public=false"];
 
 const stream = "/.api/search/stream?q=needle";
+
+/** The operations that a narrow token may use, by its scope; everything else is closed to it. */
+const openTo = {
+  search: [
+    "blame",
+    "searchChanges",
+    "search",
+    "searchForPages",
+    "searchForPatterns",
+    "searchForPagesForPatterns",
+    "searchReceipt",
+  ],
+  mcp: ["mcp", "mcpVersion1", "mcpAllTools"],
+};
+
+t.test("narrow tokens: what each opens", async (t) => {
+  const daemon = await sharedDaemon(t, {}, privateMode);
+  const files = ["one", "two", "closed"];
+  for (const name of files)
+    await daemon.control("POST", "/.api/repos", {
+      name: `host/${name}`,
+      url: source(t),
+      ...(name === "closed" ? { private: true, readers: ["ann"] } : {}),
+    });
+  for (const name of ["ann", "bob"]) await daemon.control("POST", "/.api/users", { name });
+  const tokenOf = (user: string, scopes: string) =>
+    lineOf("token", "create", user, "--scope", scopes, "--data", daemon.data);
+  const one = "repository:host/one";
+  const tokens = {
+    all: await tokenOf("admin", "user:all"),
+    search: await tokenOf("admin", "search"),
+    mcp: await tokenOf("admin", "mcp"),
+    searchOne: await tokenOf("admin", `search,${one},repository:host/closed,repository:host/absent`),
+    bobOne: await tokenOf("bob", `search,mcp,${one},repository:host/closed`),
+  };
+  const send = async (token: string, path: string, body?: unknown, method = body === undefined ? "GET" : "POST") => {
+    const headers = { Authorization: `token ${token}`, "Content-Type": "application/json" };
+    const text = typeof body === "string" ? body : JSON.stringify(body);
+    const response = await fetch(daemon.url + path, {
+      method,
+      headers,
+      redirect: "manual",
+      ...(body === undefined ? {} : { body: text }),
+    });
+    return { status: response.status, text: await response.text() };
+  };
+
+  // Every route that is described, so that one that is added later is closed or listed above.
+  for (const { id, method, pattern, access } of operations) {
+    // Files are asked for below.
+    if (pattern === undefined || (access !== "viewer" && access !== "user" && access !== "site-admin")) continue;
+    const path = pattern.replace("NAME", "host/one").replace(/[A-Z]{2,}/g, "1");
+    for (const scope of ["search", "mcp"] as const) {
+      const { status, text } = await send(tokens[scope], path, method === "POST" ? {} : undefined, method);
+      const isOpen = (openTo[scope] as readonly string[]).includes(id);
+      if (isOpen) t.not(status, 403, `${scope} ${id}`);
+      else t.match(`${status} ${text}`, /^403 .*(?:only for|permission_denied)/s, `${scope} ${id}`);
+    }
+  }
+
+  const names = async (token: string) => {
+    const { text } = await send(token, "/.api/search/stream?q=needle+fork:yes");
+    return [...new Set([...text.matchAll(/"repository":"host\/(\w+)"/g)].map(([, name]) => name))].sort();
+  };
+  t.same(await names(tokens.search), ["closed", "one", "two"], "it sees what its user sees");
+  t.same(await names(tokens.searchOne), ["closed", "one"]);
+  t.same(await names(tokens.bobOne), ["one"], "and no more than its user");
+  for (const [token, name, status] of [
+    ["search", "closed", 200],
+    ["searchOne", "closed", 200],
+    ["searchOne", "two", 404],
+    ["bobOne", "one", 200],
+    ["bobOne", "closed", 404],
+    ["bobOne", "two", 404],
+    ["mcp", "one", 403],
+  ] as const) {
+    const place = `/host/${name}`;
+    for (const path of [`${place}/-/raw/a.txt`, `${place}/-/blob/a.txt`, place])
+      t.equal((await send(tokens[token], path)).status, status, `${token} ${path}`);
+  }
+  const basic = `Basic ${Buffer.from(`${tokens.mcp}:`).toString("base64")}`;
+  t.equal((await fetch(`${daemon.url}${stream}`, { headers: { Authorization: basic } })).status, 403, "as a user name");
+  t.equal((await fetch(`${daemon.url}${stream}&token=${tokens.mcp}`)).status, 403, "in the query");
+  t.equal((await fetch(`${daemon.url}${stream}`, { headers: { Authorization: `Bearer ${tokens.mcp}` } })).status, 403);
+  const asBob = `token-sudo token="${tokens.search}",user="bob"`;
+  t.equal(
+    (await fetch(`${daemon.url}${stream}`, { headers: { Authorization: asBob } })).status,
+    401,
+    "acts for nobody",
+  );
+
+  const listed = async (token: string) => {
+    const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "list_repos", arguments: {} } };
+    const { status, text } = await send(token, "/.api/mcp", call);
+    return `${status} ${[...text.matchAll(/host\/(\w+)/g)].map(([, name]) => name).join()}`;
+  };
+  t.equal(await listed(tokens.mcp), "200 closed,one,two");
+  t.equal(await listed(tokens.bobOne), "200 one");
+  t.equal(await listed(tokens.search), "403 ");
+
+  // A receipt and the events of a stream are those of one user, but not of each of the user's tokens.
+  const { text: told } = await send(tokens.all, "/.api/search/stream?q=needle+fork:yes&receipt=1&resume=1");
+  const [receipt = ""] = /\/\.api\/search\/receipt\/[\w-]+/.exec(told) ?? [];
+  const [, lastEvent = ""] = /^id: (.*)$/m.exec(told) ?? [];
+  t.not(lastEvent, "");
+  t.equal((await send(tokens.search, receipt)).status, 200);
+  t.equal((await send(tokens.searchOne, receipt)).status, 404);
+  const resumed = await fetch(`${daemon.url}/.api/search/stream?q=needle+fork:yes&receipt=1&resume=1`, {
+    headers: { Authorization: `token ${tokens.searchOne}`, "Last-Event-ID": lastEvent },
+  });
+  t.notMatch(await resumed.text(), /host\/two/, "a resumed stream");
+
+  const graphql = async (token: string, query: string) => {
+    const { status, text } = await send(token, "/.api/graphql", { query });
+    return status === 200 ? (JSON.parse(text) as { data?: unknown; errors?: readonly { message: string }[] }) : status;
+  };
+  const found =
+    '{ a: repository(name: "host/one") { name } b: repository(name: "host/two") { name } site { productVersion } currentUser { username } search(query: "needle fork:yes", version: V3) { results { matchCount repositories { name } } } repositories(first: 9) { nodes { name } totalCount } }';
+  t.match(await graphql(tokens.bobOne, found), {
+    data: {
+      a: { name: "host/one" },
+      b: null,
+      currentUser: { username: "bob" },
+      search: { results: { matchCount: 1, repositories: [{ name: "host/one" }] } },
+      repositories: { nodes: [{ name: "host/one" }], totalCount: 1 },
+    },
+  });
+  t.equal(await graphql(tokens.mcp, "{ site { productVersion } }"), 403);
+  const own = "currentUser { id";
+  const { data } = (await graphql(tokens.all, `{ ${own} } }`)) as { data: { currentUser: { id: string } } };
+  const user = JSON.stringify(data.currentUser.id);
+  for (const document of [
+    `{ ${own} accessTokens(first: 9) { nodes { id } } } }`,
+    `{ ${own} settingsCascade { final } } }`,
+    `{ node(id: ${user}) { id } }`,
+    "{ users { totalCount } }",
+    "{ searchJobs(first: 9) { nodes { id } } }",
+    "{ savedSearches(first: 9) { nodes { id notification { url } } } }",
+    "{ viewerSettings { final } }",
+    "{ externalServices { totalCount } }",
+    "{ temporarySettings { contents } }",
+    `mutation { createAccessToken(user: ${user}, scopes: ["search"], note: "") { token } }`,
+    `mutation { createSavedSearch(input: { owner: ${user}, description: "d", query: "q" }) { id } }`,
+    'mutation { createSearchJob(query: "needle") { id } }',
+    `mutation { deleteUser(user: ${user}) { alwaysNil } }`,
+  ]) {
+    const answer = (await graphql(tokens.search, document)) as { errors?: readonly { message: string }[] };
+    t.match(answer.errors?.[0]?.message, /narrow|must be authenticated/, document);
+  }
+  t.match(await graphql(tokens.search, "{ currentUser { username email emails { email } } }"), {
+    data: { currentUser: { username: "admin", email: "", emails: [] } },
+  });
+
+  // What the token may do is decided by what its user may do at that moment.
+  await daemon.control("POST", "/.api/repos/host%2Fone/attributes", { private: true, readers: ["ann"] });
+  t.same(await names(tokens.bobOne), []);
+  await daemon.control("POST", "/.api/repos/host%2Fone/attributes", { private: false });
+  const shown = (await daemon.control("GET", "/.api/tokens")) as readonly { scopes: string[]; expiresAt: string }[];
+  const [narrow] = shown.filter(({ scopes }) => scopes[0] === "mcp");
+  t.ok(Date.parse(narrow?.expiresAt ?? "") < Date.now() + 91 * 86_400_000, "it expires unless asked otherwise");
+  t.match(readFileSync(join(daemon.data, "audit.log"), "utf8"), /"credential-refused".*only for mcp/);
+});
 
 t.test("private mode: a token gives access", async (t) => {
   const daemon = await sharedDaemon(t, {}, privateMode);
