@@ -30,6 +30,7 @@ import { assert } from "../../base/assert.js";
 const contentsMax = 512;
 const cheapBytesMax = 16 * 1024 * 1024;
 const expensiveBytesMax = 8 * 1024 * 1024;
+const rankedMatchesMax = 2000;
 
 /** The least work in a shard, if there are very many. */
 const contentsMin = 16;
@@ -238,7 +239,7 @@ export function shareBudget(
     expensiveBytes: share(expensiveBytesMax, bytesMin),
     keptDocuments: rankedCountMax,
     keptMatches: displayCountMax,
-    rankedMatches: share(matchCountMax, rankedMatchesMin),
+    rankedMatches: share(rankedMatchesMax, rankedMatchesMin),
     countedMatches: matchCountMax,
   };
 }
