@@ -38,8 +38,8 @@ t.test("every form is sent by a test", (t) => {
   const withForm = [...pages].filter(([path, text]) => path !== "ui/form.tsx" && text.includes("<form"));
   t.same(
     withForm.map(([path]) => path).sort(),
-    // The first and the second send nothing: they filter a list, and go to the page of results.
-    ["admin/repositories-part.tsx", "query/query-field.tsx", "search/save-dialog.tsx"],
+    // The first three send nothing: they filter a list, and go to the pages of a comparison and of results.
+    ["admin/repositories-part.tsx", "code/commits/compare-page.tsx", "query/query-field.tsx", "search/save-dialog.tsx"],
     "a page has its forms from ui/form.tsx, whose headers the next test checks",
   );
   const written = [...textsBelow("src", ".ts").values()].join("\n").match(/<form\b[^>]*>/g) ?? [];

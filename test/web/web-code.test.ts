@@ -158,6 +158,11 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
       await becomes(t, () => page.locator(".line").count(), 1000, "a part of the lines");
       await becomes(t, () => page.locator(".line.selected").isVisible(), true, "the line is in view");
       t.same(await findViolations(page), []);
+      const { width, height } = page.viewportSize() ?? { width: 1280, height: 720 };
+      await page.setViewportSize({ width: 400, height });
+      const rows = (await page.locator(".line.selected").boundingBox())?.height ?? 0;
+      t.ok(rows > 0 && rows < 30, `a line longer than the screen is beside its number: ${rows} px`);
+      await page.setViewportSize({ width, height });
       await page.getByRole("link", { name: "Later lines" }).click();
       await page
         .locator(".line.selected")

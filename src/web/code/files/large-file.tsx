@@ -94,15 +94,17 @@ function Part({ part: { firstLine, lines, isEnd }, range, url, byteCount }: Part
       </div>
       <div class="file-body">
         <div ref={host} class="file-lines" {...scrollable("Lines of the file")}>
-          {lines.map((text, i) => {
-            const number = firstLine + i;
-            const isSelected = range !== undefined && number >= range.from && number <= range.to;
-            return (
-              <div key={number} class={isSelected ? "line selected" : "line"} data-line={number}>
-                <code>{text}</code>
-              </div>
-            );
-          })}
+          <div class="chunk" style={{ "--lines": lines.length }}>
+            {lines.map((text, i) => {
+              const number = firstLine + i;
+              const isSelected = range !== undefined && number >= range.from && number <= range.to;
+              return (
+                <div key={number} class={isSelected ? "line selected" : "line"} data-line={number}>
+                  <code>{text}</code>
+                </div>
+              );
+            })}
+          </div>
         </div>
       </div>
     </>
