@@ -1,3 +1,4 @@
+import { ClientDocuments } from "../../src/account/sign-in/client-documents.js";
 import { AuthorizationCodes } from "../../src/account/sign-in/authorization-codes.js";
 import { DeviceGrants } from "../../src/account/sign-in/device-grants.js";
 import { TrawlError } from "../../src/base/errors.js";
@@ -33,7 +34,7 @@ export function hollowServices(search: Partial<SearchHandler>, ready: boolean): 
       devices: new DeviceGrants(),
       tokens: { createRefreshable: refuse, refresh: refuse, revoke: refuse, endGranted: refuse },
       codes: new AuthorizationCodes(),
-      assistants: undefined,
+      assistants: { documents: new ClientDocuments([], "test"), mayRegister: true },
       baseUrl: () => "http://trawl.example",
       recordRefusal: () => undefined,
       hasSession: () => false,

@@ -26,6 +26,11 @@ const open: readonly string[] = [
   "POST /.api/webhooks/ID",
   // A program that is to be authorized has no credential yet; its user signs in to authorize it.
   "GET /.well-known/openid-configuration",
+  "GET /-/oauth/keys",
+  "GET /.well-known/oauth-authorization-server",
+  "GET /.well-known/oauth-protected-resource",
+  ...["", "/v1", "/all"].map((path) => `GET /.well-known/oauth-protected-resource/.api/mcp${path}`),
+  "POST /-/oauth/register",
   "POST /-/oauth/device/code",
   "POST /-/oauth/token",
   "POST /-/oauth/revoke",
@@ -111,7 +116,7 @@ t.test("pages redirect to sign-in, programs are rejected", async (t) => {
   for (const path of ["/.api/nothing", "/.api/src-cli/version", "/opensearch.xml", "/a/b/-/raw/c"])
     t.equal((await ask("GET", path)).status, 401, path);
   t.equal((await ask("GET", "/.well-known/openid-configuration")).status, 200, "how programs are authorized");
-  t.equal((await ask("GET", "/.well-known/oauth-authorization-server")).status, 404);
+  t.equal((await ask("GET", "/.well-known/oauth-authorization-server")).status, 200);
   t.equal((await ask("GET", "/-/oauth/device?user_code=ABCD-EFGH")).status, 302);
 });
 
