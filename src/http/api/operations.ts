@@ -278,6 +278,14 @@ function oauth(
   };
 }
 
+/** Answers of the pages on which users authorize programs. */
+const toSignIn: Operation["answers"] = {
+  302: { description: "To the page for signing in.", content: plain, headers: { Location: "That page." } },
+};
+const notAuthorized: Operation["answers"] = {
+  400: { description: "The program cannot be authorized: the page says why.", content: page },
+};
+
 /** What is in the metadata of this server, in both of its documents. */
 const serverMetadata = {
   issuer: text,
@@ -670,13 +678,13 @@ export const operations: readonly Operation[] = [
     parameters: authorizationParameters,
     answers: {
       ...ok(page, "The page."),
-      302: { description: "To the page for signing in.", content: plain, headers: { Location: "That page." } },
+      ...toSignIn,
       303: {
         description: "Back to a program on the user's computer, with an error.",
         content: plain,
         headers: { Location: "The redirect URI." },
       },
-      400: { description: "The program cannot be authorized: the page says why.", content: page },
+      ...notAuthorized,
     },
     failures: [403],
   },
@@ -692,13 +700,13 @@ export const operations: readonly Operation[] = [
       authorizationParameters.map(({ name }) => name),
     ),
     answers: {
-      302: { description: "To the page for signing in.", content: plain, headers: { Location: "That page." } },
+      ...toSignIn,
       303: {
         description: "Back to the program, with a code or an error.",
         content: plain,
         headers: { Location: "The redirect URI." },
       },
-      400: { description: "The program cannot be authorized: the page says why.", content: page },
+      ...notAuthorized,
     },
     failures: [403],
   },
@@ -744,7 +752,7 @@ export const operations: readonly Operation[] = [
     parameters: [query("user_code", "The code that the program shows.")],
     answers: {
       ...ok(page, "The page."),
-      302: { description: "To the page for signing in.", content: plain, headers: { Location: "That page." } },
+      ...toSignIn,
     },
     failures: [403],
   },
@@ -758,7 +766,7 @@ export const operations: readonly Operation[] = [
     body: form(["user_code", "decision"]),
     answers: {
       ...ok(page, "A page that says what was done."),
-      302: { description: "To the page for signing in.", content: plain, headers: { Location: "That page." } },
+      ...toSignIn,
       404: { description: "No program waits with this code: the page says so.", content: page },
     },
     failures: [403, 429],

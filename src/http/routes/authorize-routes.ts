@@ -25,7 +25,6 @@ import type { HttpRequest, RequestHead } from "../server/request.js";
 import type { HttpResponse } from "../server/response.js";
 import type { HttpServer } from "../server/uws.js";
 import { consentPageText, formPageHeaders, problemPageText, withFormTarget } from "./form-pages.js";
-import { mcpPaths } from "./mcp-paths.js";
 import { OAuthError, oauthHandler, type PageHandler, type RefusalLog } from "./oauth-answers.js";
 
 /** What assistants need that connect to the tools by their address alone. */
@@ -36,6 +35,9 @@ export interface AuthorizeServices extends RefusalLog {
   /** Undefined if there are no tools for assistants. */
   readonly assistants: { readonly documents: ClientDocuments; readonly mayRegister: boolean } | undefined;
 }
+
+/** The addresses of the tools for assistants. */
+export const mcpPaths = { main: "/.api/mcp", version1: "/.api/mcp/v1", all: "/.api/mcp/all" } as const;
 
 const paths = {
   authorize: "/-/oauth/authorize",
