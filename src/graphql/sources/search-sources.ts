@@ -4,7 +4,6 @@ import type { RequestContext } from "../../browse/request-context.js";
 import { RepositorySource, toRepositorySource } from "../../browse/repository-source.js";
 import { type Alert, pathOfMatch, type Receipt, type Skipped, type StreamMatch } from "../../model/stream-events.js";
 import { type Collected, SearchCollector } from "./search-collector.js";
-import { intCount } from "./int-count.js";
 import { CommitMatchSource, FileMatchSource } from "./match-sources.js";
 import type { SearchReceipt } from "../../search/report/search-receipt.js";
 
@@ -281,4 +280,12 @@ export class ReceiptSource {
     this.digestedMatches = intCount(summary.digestedMatches);
     this.lists = receipt;
   }
+}
+
+/** The largest value of GraphQL's type `Int`. */
+const intMax = 2 ** 31 - 1;
+
+/** A count as an `Int`: a larger one is the largest `Int`, because anything else would make the whole answer an error. */
+function intCount(count: number): number {
+  return Math.min(count, intMax);
 }
