@@ -106,7 +106,7 @@ function editDistance(a: string, b: string): number {
   return row[b.length] ?? 0;
 }
 
-/** Text with a visible sign in place of each character that reorders what is shown around it, and as long as before. */
+/** Replaces each character that controls the direction of text by U+FFFD, so that text is shown in its own order. Positions stay the same. */
 export function withoutReordering(text: string): string {
   return text.replace(/[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
 }

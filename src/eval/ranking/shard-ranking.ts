@@ -194,7 +194,7 @@ export class ShardRanking {
     for (const tier of divide(others, hints, this.#kernel, this.#stop)) this.#decideTier(tier, true);
   }
 
-  /** Of others than the chosen contents, only as many are examined as have enough matches. */
+  /** Contents that were not chosen are examined only until the shard has enough matches. */
   #decideTier(tier: Tier, areOthers: boolean): void {
     const { contents, mayBeNamed, weightMax } = tier;
     const best = scoreDocument(this.#features.bound(noPath, matchesBeyondScore, weightMax, false)).score;

@@ -32,10 +32,12 @@ export function requestPage(path: string, signal: AbortSignal): Promise<Response
   return send(path, { signal });
 }
 
+const unreachable = "The server cannot be reached. Check the connection; it may also be restarting.";
+
 async function send(path: string, init: RequestInit): Promise<Response> {
   const response = await fetch(path, init).catch((error: unknown) => {
     if (init.signal?.aborted) throw error;
-    throw new ApiError(0, "The server cannot be reached. Check the connection; it may also be restarting.");
+    throw new ApiError(0, unreachable);
   });
   const { status, headers } = response;
   const isMarkup = /^text\/html\b/i.test(headers.get("Content-Type") ?? "");
@@ -69,10 +71,7 @@ function waitSeconds(given: string | null): number | undefined {
 export async function requestDocument(path: string): Promise<string> {
   const response = await fetch(path, { headers: ownHeaders, cache: "no-store" }).catch(() => undefined);
   if (response?.ok === true) return response.text();
-  throw new ApiError(
-    response?.status ?? 0,
-    "The server cannot be reached. Check the connection; it may also be restarting.",
-  );
+  throw new ApiError(response?.status ?? 0, unreachable);
 }
 
 /** Sends a form as JSON. Throws an `ApiError` with the daemon's sentence if it is refused. */
