@@ -1,3 +1,33 @@
+import { readPagePath } from "./page-path.js";
+
+/** Parts of the administration, by the end of their paths; "" is the first. */
+export const adminParts = ["", "repositories", "users", "organizations", "configuration", "global-settings"] as const;
+export type AdminPart = (typeof adminParts)[number];
+
+export function adminPath(part: AdminPart): string {
+  return part === "" ? "/site-admin" : `/site-admin/${part}`;
+}
+
+/** Pages of a repository, by what follows `/-/` in their paths; "" is the first. */
+const codePages: ReadonlySet<string> = new Set([
+  "",
+  "tree",
+  "blob",
+  "commit",
+  "commits",
+  "compare",
+  "branches",
+  "tags",
+  "stats",
+]);
+
+/** How paths begin that are of no repository. */
+const sitePath =
+  /^\/(?:api|contexts|debug|help|organizations|password-reset|search|search-jobs|settings|sign-in|sign-up|site-admin|teams|user|users)(?:\/|$)/;
+
+/** Those of them that only have a text. */
+const textPath = /^\/(?:help(?:\/|$)|users\/[^/]+$)/;
+
 /**
  * The pages that the browser renders. The daemon sends the same document for each of them, and `src/web/main.tsx` loads
  * the module that shows the page.
@@ -37,10 +67,10 @@ export const webPages = [
     needsCredential: true,
   },
   { name: "schema", path: /^\/api\/schema$/, module: "console/schema-page.tsx", needsCredential: true },
-  // Every other path is of a repository, except those that begin like a page of the site, and files as they are.
+  // Every other path is of a repository, except those of `sitePath`, and files as they are.
   {
     name: "code",
-    path: /^\/(?!\.|-\/|(?:api|contexts|debug|help|organizations|password-reset|search|search-jobs|settings|sign-in|sign-up|site-admin|teams|user|users)(?:\/|$))(?!(?:(?!-\/)[^/]*\/)*-\/(?:raw|settings)(?:\/|$))/,
+    path: /^\/(?!\.|-\/)(?!(?:(?!-\/)[^/]*\/)*-\/(?:raw|settings)(?:\/|$))/,
     module: "code/code-page.tsx",
     needsCredential: true,
   },
@@ -61,7 +91,15 @@ export type WebPage = WebPageRow & { readonly name: WebPageName };
 
 /** The page at this path; undefined if the browser renders none there. */
 export function findWebPage(path: string): WebPage | undefined {
-  return webPages.find((page) => page.path.test(path));
+  return webPages.find((page) => page.path.test(path) && !(page.name === "code" && sitePath.test(path)));
+}
+
+/** Whether nothing can be at this path, whatever the server holds: the page that is shown there only says so. */
+export function isMissingPage(path: string): boolean {
+  const page = findWebPage(path)?.name;
+  if (page === "code") return !codePages.has(readPagePath(path)?.page ?? "");
+  if (page === "admin") return !adminParts.some((part) => path === adminPath(part));
+  return page === undefined && sitePath.test(path) && !textPath.test(path);
 }
 
 /** The cookie with the chosen colours: `light` or `dark`; without it, those of the system. */

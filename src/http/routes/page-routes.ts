@@ -8,7 +8,7 @@ import { type Headers, plainText } from "../server/headers.js";
 import { anonymous } from "../../model/viewer.js";
 import type { HttpRequest } from "../server/request.js";
 import type { HttpResponse } from "../server/response.js";
-import { findWebPage } from "../../model/web-page.js";
+import { findWebPage, isMissingPage, type WebPageName } from "../../model/web-page.js";
 import { repositoryPages } from "./repository-pages.js";
 import type { WebFiles } from "./web-files.js";
 import { replyPage } from "./web-pages.js";
@@ -52,9 +52,13 @@ export function pageHandler(
     return admit(entry, response, () => {
       if (webPage?.name === "search") return replyPage(request, response, viewer, web, webPage);
       if (webPage !== undefined && isMarkup && pagePath !== undefined) {
-        const status = webPage.name === "code" ? statusOfPage(visit, services, pagePath) : 200;
+        const status = statusOfPage(visit, services, webPage.name, pagePath);
         return replyPage(request, response, viewer, web, webPage, status);
       }
+      if (isMissingPage(path))
+        return isMarkup
+          ? replyPage(request, response, viewer, web, undefined, 404)
+          : reply(response, 404, `there is no page ${path}`);
       return sitePage(visit, services, raw, pagePath);
     });
   };
@@ -65,8 +69,15 @@ function asksForMarkup({ headers }: HttpRequest): boolean {
   return headers.get("accept")?.includes("text/html") === true;
 }
 
-/** 404 for a repository that does not exist or is hidden from the viewer: the page tells the rest. */
-function statusOfPage({ request, viewer }: Visit, services: ContentServices, { name }: PagePath): number {
+/** 404 for an unknown page, and a repository that does not exist or is hidden from the viewer: the page tells the rest. */
+function statusOfPage(
+  { request, viewer }: Visit,
+  services: ContentServices,
+  page: WebPageName,
+  { name }: PagePath,
+): number {
+  if (isMissingPage(request.path)) return 404;
+  if (page !== "code") return 200;
   const context = services.contextFor(viewer, request);
   return context.repositories.byName(name) === undefined ? 404 : 200;
 }

@@ -79,19 +79,19 @@ function chooseForm({ bytes, gzip, brotli }: WebFile, accepted: string | undefin
   return { bytes, encoding: undefined };
 }
 
-/** Sends the document of a page, or a line of text if the pages are not built. */
+/** Sends the document of a page, undefined for one that says that there is none, or a line of text if the pages are not built. */
 export function replyPage(
   request: HttpRequest,
   response: HttpResponse,
   viewer: Viewer,
   files: WebFiles | undefined,
-  page: WebPage,
+  page: WebPage | undefined,
   status = 200,
 ): void {
   if (files === undefined) return response.reply(status, plainText, missingText(request));
   // The browser asks for a few things at a time, in this order: the text takes longest.
-  const links = status === 200 && page.name === "code" ? [...textLinks(request.path)] : [];
-  for (const file of files.filesOf(page)) links.push(linkOfFile(file));
+  const links = status === 200 && page?.name === "code" ? [...textLinks(request.path)] : [];
+  for (const file of page === undefined ? [] : files.filesOf(page)) links.push(linkOfFile(file));
   response.reply(status, documentHeaders, pageDocument(files, links, viewer, request.headers.get("cookie")));
 }
 

@@ -1,5 +1,7 @@
 import "./admin.css";
+import type { ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
+import { type AdminPart, adminParts, adminPath } from "../../model/web-page.js";
 import { address } from "../route/router.js";
 import { viewer } from "../route/viewer.js";
 import { Found, State } from "../ui/states.js";
@@ -11,16 +13,16 @@ import { UsersPart } from "./users-part.js";
 import { useGraphql } from "../api/use-graphql.js";
 import { SettingsEditor } from "../editor/settings-editor.js";
 
-const parts = [
-  ["", "Health", HealthPart],
-  ["repositories", "Repositories", RepositoriesPart],
-  ["users", "Users", UsersPart],
-  ["organizations", "Organizations", OrganizationsPart],
-  ["configuration", "Configuration", ConfigurationPart],
-  ["global-settings", "Settings", GlobalSettings],
-] as const;
+const parts: Readonly<Record<AdminPart, readonly [title: string, view: ComponentType]>> = {
+  "": ["Health", HealthPart],
+  repositories: ["Repositories", RepositoriesPart],
+  users: ["Users", UsersPart],
+  organizations: ["Organizations", OrganizationsPart],
+  configuration: ["Configuration", ConfigurationPart],
+  "global-settings": ["Settings", GlobalSettings],
+};
 
-const missingPart = ["", "There is no such page", MissingPart] as const;
+const missingPart = ["There is no such page", MissingPart] as const;
 
 function MissingPart() {
   return (
@@ -32,9 +34,9 @@ function MissingPart() {
 
 /** `/site-admin` and what is below it, for site admins. */
 export function AdminPage() {
-  const name = address.value.pathname.split("/")[2] ?? "";
-  const isWhole = address.value.pathname.split("/").length <= 3;
-  const [, title, Part] = (isWhole ? parts.find(([part]) => part === name) : undefined) ?? missingPart;
+  const { pathname } = address.value;
+  const name = adminParts.find((part) => adminPath(part) === pathname);
+  const [title, Part] = name === undefined ? missingPart : parts[name];
   useEffect(() => {
     document.title = `${title} · Administration · Trawl`;
   }, [title]);
@@ -51,13 +53,10 @@ export function AdminPage() {
     <div class="admin">
       <nav aria-label="Administration">
         <ul>
-          {parts.map(([part, label]) => (
+          {adminParts.map((part) => (
             <li key={part}>
-              <a
-                href={part === "" ? "/site-admin" : `/site-admin/${part}`}
-                aria-current={part === name ? "page" : undefined}
-              >
-                {label}
+              <a href={adminPath(part)} aria-current={part === name ? "page" : undefined}>
+                {parts[part][0]}
               </a>
             </li>
           ))}

@@ -69,6 +69,23 @@ t.test("a document", async (t) => {
   t.match(await odd.text(), /<html lang="en">/, "only known themes");
 });
 
+t.test("what no page has is 404, with a document for browsers", async (t) => {
+  const url = await serve(t, loadWebFiles(folderOfPages(t.testdir()), silentLog()));
+  for (const [path, status] of [
+    ["/site-admin", 200],
+    ["/site-admin/nosuch", 404],
+    ["/settings/nosuch", 404],
+    ["/code/-/nosuch", 404],
+  ] as const)
+    for (const [accept, type] of [
+      ["text/html", "text/html"],
+      ["*/*", "text/plain"],
+    ] as const) {
+      const response = await fetch(`${url}${path}`, { headers: { Accept: accept } });
+      t.match([response.status, response.headers.get("content-type")], [status, type], `${path} ${accept}`);
+    }
+});
+
 t.test("files are compressed and never change", async (t) => {
   const url = await serve(t, loadWebFiles(folderOfPages(t.testdir()), silentLog()));
   for (const [accepted, encoding] of [
