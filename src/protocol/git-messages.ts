@@ -143,6 +143,7 @@ export interface ListRefs extends OfRepository {
   /** In lower case; matches part of the name without its prefix. */
   readonly nameText: string;
   readonly order: "name" | "newest";
+  readonly skipCount: number;
   readonly countMax: number;
 }
 

@@ -33,6 +33,8 @@ function makeSource(test: Test): GitFixture {
     },
   });
   source.git("branch", "old", "main");
+  source.git("tag", "v1.0", "main");
+  source.git("tag", "blob", "main:src/list.c");
   source.commit({
     branch: "main",
     message: "add a needle\n",
@@ -118,7 +120,9 @@ t.test("assistants list and call every tool, by either protocol", async (t) => {
     (await main.call("read_file", { repo: "host/secret", path: "src/list.c" })).text,
     /there is no repository "host\/secret"/,
   );
-  t.equal((await main.call("keyword_search", { query: "needle" })).json.matchCount, 1);
+  t.match((await main.call("list_refs", { repo: "host/secret" })).text, /there is no repository "host\/secret"/);
+  for (const name of ["keyword_search", "nls_search"])
+    t.equal((await main.call(name, { query: "needle" })).json.matchCount, 1);
   t.match(
     (await main.call("nonsense", {}).catch((error: Error) => ({ text: error.message }))).text,
     /there is no tool "nonsense"; the tools are/,
@@ -268,7 +272,10 @@ const calls: Readonly<Record<string, Row>> = {
     args: { query: "needle docs", context_lines: 1 },
     found: { matchCount: 2, results: [{ path: "docs/notes.md", lines: [{ line: 1, text: "a needle in docs" }] }] },
   },
-  nls_search: { args: { query: "list_length" }, found: { matchCount: 1, results: [{ path: "src/list.c" }] } },
+  nls_search: {
+    args: { query: "Where are the structures with lists and their lengths returned?", context_lines: 0 },
+    found: { words: ["structur", "list", "length", "return"], wordsRequired: "any", results: [{ path: "src/list.c" }] },
+  },
   regexp_search: { args: { query: "^int\\s+list_" }, found: { matchCount: 1, results: [{ lines: [{ line: 5 }] }] } },
   commit_search: {
     args: { repos: ["host/code"], messageTerms: ["NEEDLE"], authors: ["bob@"] },
@@ -281,6 +288,17 @@ const calls: Readonly<Record<string, Row>> = {
   list_files: {
     args: { repo: "host/code", path: "/src/" },
     found: { totalCount: 2, files: ["src/list.c", "src/main.c"] },
+  },
+  list_refs: {
+    args: { repo: "host/code", type: "branch" },
+    found: {
+      defaultBranch: "main",
+      totalCount: 2,
+      refs: [
+        { name: "main", type: "branch", commit: /^[0-9a-f]{40}$/, date: "2023-11-14T22:13:21.000Z" },
+        { name: "old", type: "branch", date: "2023-11-14T22:13:20.000Z" },
+      ],
+    },
   },
   list_repos: {
     args: { query: "code$" },
@@ -345,6 +363,18 @@ async function checkBounds(t: Test, assistant: Assistant): Promise<void> {
   t.same(reasons(all), ["max_bytes"]);
   const repos = await assistant.call("list_repos", { limit: 1 });
   t.match(repos.json, { hasMoreResults: true, totalCount: 2, repositories: ["host/code"] });
+  const refs = { repo: "host/code", first: 2 };
+  const pages = [await assistant.call("list_refs", refs), await assistant.call("list_refs", { ...refs, after: "2" })];
+  t.match(pages[0].json, { totalCount: 4, nextCursor: "2", completeness: { complete: false } });
+  t.equal(pages[1].json.nextCursor, undefined);
+  t.same(
+    pages.flatMap(({ json }) => (json.refs as { name: string }[]).map(({ name }) => name)),
+    ["main", "old", "v1.0", "blob"],
+    "the newest first, and what has no date last",
+  );
+  t.match(pages[1].json.refs[1], { type: "tag", object: /^[0-9a-f]{40}$/, commit: undefined });
+  t.match((await assistant.call("list_refs", { ...refs, query: "V1" })).json.refs, [{ name: "v1.0" }]);
+  t.match((await assistant.call("list_refs", { ...refs, after: "4" })).json, { totalCount: 4, refs: [] });
   t.match(
     reasons(await assistant.call("compare_revisions", { repo: "host/code", base: "old", head: "main", first: 1 })),
     ["limit"],
@@ -378,6 +408,10 @@ const refusals: readonly (readonly [name: string, args: Readonly<Record<string, 
   ["read_file", { repo: "host/code", path: "src/list.c", revision: "nope" }, /no branch, tag or commit "nope"/],
   ["read_file", { repo: "host/code", path: "a\0b" }, /must not contain U\+0000/],
   ["list_files", { repo: "host/code", path: "none" }, /there is no directory "none"/],
+  ["list_refs", { repo: "host/code", type: "head" }, /type must be "branch" or "tag", not "head"/],
+  ["list_refs", { repo: "host/code", after: "-1" }, /after must be the nextCursor/],
+  ["list_refs", { repo: "host/hidden" }, /there is no repository "host\/hidden"/],
+  ["nls_search", { query: "timeout:nonsense what" }, /nls_search: .*timeout/],
   ["commit_search", { repos: [1] }, /repos must be a list of strings/],
   ["commit_search", { repos: Array.from({ length: 101 }, () => "a") }, /at most 100/],
   ["commit_search", { after: "not a date" }, /commit_search: /],

@@ -169,6 +169,7 @@ async function refById(key: unknown, context: RequestContext): Promise<RefSource
     prefixes: [name],
     nameText: "",
     order: "name",
+    skipCount: 0,
     countMax: 1,
   });
   return refs[0]?.name === name ? new RefSource(repository, refs[0]) : null;

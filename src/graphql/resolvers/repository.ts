@@ -204,6 +204,7 @@ async function refPage(
     prefixes,
     nameText: query?.toLowerCase() ?? "",
     order,
+    skipCount: 0,
     countMax: pageLength(first),
   });
   return {

@@ -96,6 +96,7 @@ async function refsText(context: RequestContext, repository: RepositorySource, p
     prefixes: [prefix],
     nameText: "",
     order: "newest",
+    skipCount: 0,
     countMax: listLengthMax,
   });
   return lines(refs.map(({ name, commit, oid }) => `${commit ?? oid} ${name.slice(prefix.length)}`));

@@ -1,3 +1,4 @@
+import { TrawlError } from "../../base/errors.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { type Arguments, type Field, type Fields, readArguments } from "./tool-fields.js";
 
@@ -115,3 +116,15 @@ export const integer = <D extends number | undefined>(min: number, max: number, 
 export const repo = requiredText("Name of the repository, exactly as list_repos and search results give it.");
 
 export const revision = text("Branch, tag or commit. Without it, the default branch.");
+
+export const after = text("The nextCursor of the answer before, for what follows.");
+
+/** A cursor: the number of items that come before. */
+const cursorPattern = /^\d{1,9}$/;
+
+/** How many items a call skips, by its argument `after`. Throws `bad-request`. */
+export function readCursor(cursor: string): number {
+  if (cursor !== "" && !cursorPattern.test(cursor))
+    throw new TrawlError("bad-request", "after must be the nextCursor of an answer");
+  return Number(cursor);
+}

@@ -2,6 +2,7 @@ import type { Tool } from "../calls/tool.js";
 import { compareRevisions } from "./compare-tool.js";
 import { listFiles, readFile } from "./file-tools.js";
 import { commitSearch, diffSearch } from "./history-tools.js";
+import { listRefs } from "./ref-tools.js";
 import { getContributorRepos, listRepos } from "./repository-tools.js";
 import { keywordSearch, nlsSearch, regexpSearch } from "./search-tools.js";
 import { findReferences, goToDefinition } from "./symbol-tools.js";
@@ -12,6 +13,7 @@ const mainTools: readonly Tool[] = [
   diffSearch,
   keywordSearch,
   listFiles,
+  listRefs,
   listRepos,
   nlsSearch,
   readFile,

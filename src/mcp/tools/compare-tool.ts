@@ -1,6 +1,5 @@
-import { TrawlError } from "../../base/errors.js";
 import type { FileDiffData } from "../../git/history/file-diffs.js";
-import { defineTool, integer, repo, requiredText, text } from "../calls/tool.js";
+import { after, defineTool, integer, readCursor, repo, requiredText } from "../calls/tool.js";
 import { givenPath, findCommit, findRepository } from "./file-tools.js";
 
 function fileItem({ oldPath, newPath, addedCount, deletedCount, hunks }: FileDiffData): object {
@@ -16,9 +15,6 @@ function fileItem({ oldPath, newPath, addedCount, deletedCount, hunks }: FileDif
   };
 }
 
-/** A cursor: the number of files that come before. */
-const cursorPattern = /^\d{1,9}$/;
-
 export const compareRevisions = defineTool({
   name: "compare_revisions",
   title: "Compare revisions",
@@ -28,13 +24,11 @@ export const compareRevisions = defineTool({
     base: requiredText("Branch, tag or commit to compare with."),
     head: requiredText("Branch, tag or commit with the changes."),
     first: integer(1, 100, 50, "Number of files."),
-    after: text("The nextCursor of the answer before, for further files."),
+    after,
   },
   run: async (args, context) => {
     const repository = findRepository(args.repo, context);
-    if (args.after !== "" && !cursorPattern.test(args.after))
-      throw new TrawlError("bad-request", "after must be the nextCursor of an answer");
-    const skipped = Number(args.after);
+    const skipped = readCursor(args.after);
     const [base, head] = await Promise.all([
       findCommit(repository, args.base, context),
       findCommit(repository, args.head, context),

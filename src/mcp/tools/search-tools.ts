@@ -3,7 +3,8 @@ import type { PatternType } from "../../model/search-request.js";
 import { type Answer, defineTool, integer, requiredText } from "../calls/tool.js";
 import type { Arguments } from "../calls/tool-fields.js";
 import { groupedItems, matchItem } from "./match-items.js";
-import { runToolSearch } from "./tool-search.js";
+import { readNaturalQuery } from "./natural-query.js";
+import { runToolSearch, type ToolMatches } from "./tool-search.js";
 
 const filters =
   "Filters: repo:REGEXP, file:REGEXP, lang:NAME, -file:REGEXP, type:symbol|path|repo|commit|diff, case:yes, rev:REVISION, count:N or count:all, select:repo|file. Combine patterns with AND, OR, NOT and parentheses.";
@@ -30,13 +31,12 @@ export const keywordSearch = defineTool({
   run: (args, context) => search(args, "keyword", context),
 });
 
-/** There is no model behind it: the words are what counts. */
 export const nlsSearch = defineTool({
   name: "nls_search",
-  title: "Search by words",
-  description: `${isRequest} Like keyword_search: use the few words that the code must contain, not a whole sentence.`,
+  title: "Search in natural language",
+  description: `${isRequest} Takes a question or a sentence: words such as "where" and "the" are dropped, others are found in all of their forms. Finds files that contain all the words, or, if there is none, files that contain any. The best come first. No model reads the question: use words that the code must contain.`,
   fields,
-  run: (args, context) => search(args, "keyword", context),
+  run: searchNaturally,
 });
 
 export const regexpSearch = defineTool({
@@ -47,14 +47,31 @@ export const regexpSearch = defineTool({
   run: (args, context) => search(args, "regexp", context),
 });
 
-async function search(
-  { query, count, context_lines, duplicates }: Arguments<typeof fields>,
+type SearchArguments = Arguments<typeof fields>;
+
+async function search(args: SearchArguments, patternType: PatternType, context: RequestContext): Promise<Answer> {
+  return toAnswer(args, await run(args, args.query, patternType, context), {});
+}
+
+async function searchNaturally(args: SearchArguments, context: RequestContext): Promise<Answer> {
+  const { words, all, any } = readNaturalQuery(args.query);
+  const found = await run(args, all, "keyword", context);
+  if (found.matchCount > 0 || any === undefined) return toAnswer(args, found, { words, wordsRequired: "all" });
+  return toAnswer(args, await run(args, any, "keyword", context), { words, wordsRequired: "any" });
+}
+
+function run(
+  { count, context_lines, duplicates }: SearchArguments,
+  query: string,
   patternType: PatternType,
   context: RequestContext,
-): Promise<Answer> {
-  const found = await runToolSearch({ query, patternType, count, contextLines: context_lines, duplicates }, context);
+): Promise<ToolMatches> {
+  return runToolSearch({ query, patternType, count, contextLines: context_lines, duplicates }, context);
+}
+
+function toAnswer({ duplicates }: SearchArguments, found: ToolMatches, head: Answer["head"]): Answer {
   return {
-    head: { matchCount: found.matchCount, ...(found.duplicates && { duplicates: found.duplicates }) },
+    head: { ...head, matchCount: found.matchCount, ...(found.duplicates && { duplicates: found.duplicates }) },
     listName: "results",
     items: duplicates ? groupedItems(found.matches) : found.matches.map(matchItem),
     excluded: found.excluded,

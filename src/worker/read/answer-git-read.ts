@@ -112,7 +112,7 @@ async function contributorsPage(
 
 async function refsPage(
   mirror: string,
-  { prefixes, nameText, order, countMax }: ListRefs,
+  { prefixes, nameText, order, skipCount, countMax }: ListRefs,
   { stop }: ReadContext,
 ): Promise<GitReadAnswer<"list-refs">> {
   const refs = (await listRefs(mirror, stop)).filter(({ name }) => {
@@ -120,7 +120,7 @@ async function refsPage(
     return prefix !== undefined && name.slice(prefix.length).toLowerCase().includes(nameText);
   });
   if (order === "newest") refs.sort((a, b) => b.unixSeconds - a.unixSeconds);
-  return { refs: refs.slice(0, countMax), totalCount: refs.length };
+  return { refs: refs.slice(skipCount, skipCount + countMax), totalCount: refs.length };
 }
 
 async function directoryPage(
