@@ -70,7 +70,7 @@ const equivalents = {
     ["http/input-filter.cc", "!replace(library, entry, function.ours)"],
     ["kernel/postings-binding.cc", "return noTables(env)", "!builder.gather(text, units.data, unitCount)"],
     ["kernel/postings-binding.cc", "if (!made) return noTables"],
-    ["kernel/postings.cc", "return lists_.reserve(trigramCount)"],
+    ["kernel/postings.cc", "return hasLists && trigrams_.reserve(room)"],
     ["kernel/postings.cc", "marks == nullptr"],
     ["packs/inflate.h", "decompressor_ != nullptr", "decompressor_ != nullptr"],
     ["packs/inflate.h", "if (!begin(from)) return"],

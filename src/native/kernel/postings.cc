@@ -1,5 +1,6 @@
 #include "postings.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "classes.h"
@@ -106,10 +107,16 @@ class Varints {
 
 }  // namespace
 
+// At most so many trigrams of units are sorted. The table of lists has 16 MiB, which the system clears and `write` reads: a build for 3 KB
+// of text takes 0.05 ms instead of 5.4.
+constexpr size_t sortedMax = 1 << 14;
+
 bool PostingsBuilder::reserve(const uint32_t* units, size_t unitCount) {
   size_t room = ahead;
   for (size_t unit = 0; unit < unitCount; unit++) room += units[2 * unit + 1] - units[2 * unit];
-  return lists_.reserve(trigramCount) && trigrams_.reserve(room) && unitEnds_.reserve(unitCount);
+  isSorted_ = room <= sortedMax;
+  const bool hasLists = isSorted_ ? entries_.reserve(room) : lists_.reserve(trigramCount);
+  return hasLists && trigrams_.reserve(room) && unitEnds_.reserve(unitCount);
 }
 
 bool PostingsBuilder::gather(Text text, const uint32_t* units, size_t unitCount) {
@@ -120,8 +127,12 @@ bool PostingsBuilder::gather(Text text, const uint32_t* units, size_t unitCount)
   for (size_t unit = 0; unit < unitCount; unit++) {
     marks->begin();
     size_t end = done + appendUnseen(text, units[2 * unit], units[2 * unit + 1], *marks, trigrams_.at(done));
-    count(unit, done, end);
+    if (!isSorted_) count(unit, done, end);
     unitEnds_[unit] = done = end;
+  }
+  if (isSorted_) {
+    sortEntries();
+    return true;
   }
   // `count` and `write` prefetch this many entries past the end.
   memset(trigrams_.at(done), 0, ahead * sizeof(uint32_t));
@@ -142,7 +153,37 @@ void PostingsBuilder::count(size_t unit, size_t from, size_t to) {
   }
 }
 
+// Calls `take` with the trigram of each entry in ascending order, whether it is the first of its list, and the difference to the unit
+// before it.
+template <class Take>
+void PostingsBuilder::eachSorted(Take take) const {
+  uint64_t previous = ~uint64_t(0);
+  uint32_t lastUnit = 0;
+  const size_t entryCount = unitCount_ == 0 ? 0 : unitEnds_[unitCount_ - 1];
+  for (size_t i = 0; i < entryCount; i++) {
+    const uint64_t trigram = entries_[i] >> 32;
+    const uint32_t number = static_cast<uint32_t>(entries_[i]);
+    const bool isFirst = trigram != previous;
+    take(static_cast<uint32_t>(trigram), isFirst, isFirst ? number : number - lastUnit);
+    previous = trigram;
+    lastUnit = number;
+  }
+}
+
+// The same as `count` for all units.
+void PostingsBuilder::sortEntries() {
+  size_t i = 0;
+  for (size_t unit = 0; unit < unitCount_; unit++)
+    for (; i < unitEnds_[unit]; i++) entries_[i] = uint64_t(trigrams_[i]) << 32 | (unit + 1);
+  std::sort(entries_.at(0), entries_.at(i));
+  eachSorted([this](uint32_t, bool isFirst, uint32_t delta) {
+    keyCount_ += isFirst;
+    byteCount_ += varintSize(delta);
+  });
+}
+
 void PostingsBuilder::write(uint32_t* keys, uint32_t* offsets, uint8_t* bytes) {
+  if (isSorted_) return writeSorted(keys, offsets, bytes);
   uint32_t offset = 0;
   size_t key = 0;
   for (uint32_t trigram = 0; trigram < trigramCount; trigram++) {
@@ -166,6 +207,19 @@ void PostingsBuilder::write(uint32_t* keys, uint32_t* offsets, uint8_t* bytes) {
       list.lastUnit = number;
     }
   }
+}
+
+void PostingsBuilder::writeSorted(uint32_t* keys, uint32_t* offsets, uint8_t* bytes) const {
+  uint8_t* out = bytes;
+  size_t key = 0;
+  eachSorted([&](uint32_t trigram, bool isFirst, uint32_t delta) {
+    if (isFirst) {
+      keys[key] = trigram;
+      offsets[key++] = static_cast<uint32_t>(out - bytes);
+    }
+    out = writeVarint(out, delta);
+  });
+  offsets[key] = static_cast<uint32_t>(out - bytes);
 }
 
 size_t distinctTrigrams(Text text, size_t from, size_t to, size_t limit) {

@@ -34,7 +34,15 @@ class PostingsBuilder {
 
   bool reserve(const uint32_t* units, size_t unitCount);
   void count(size_t unit, size_t from, size_t to);
+  template <class Take>
+  void eachSorted(Take take) const;
+  void sortEntries();
+  void writeSorted(uint32_t* keys, uint32_t* offsets, uint8_t* bytes) const;
 
+  // Whether the lists are made by sorting all entries, or else in a table with a list for each trigram.
+  bool isSorted_ = false;
+  // A trigram and, in the lower half, the number of a unit plus 1.
+  Pages<uint64_t> entries_;
   Pages<List> lists_;
   // The distinct trigrams of each unit, unit by unit. Address space is reserved for the largest possible number; memory
   // is used only for what is written.

@@ -4,6 +4,7 @@ import type { Kernel, Postings } from "../../../src/native/kernel/kernel.js";
 import { portableKernel } from "../../../src/native/kernel/portable.js";
 import { amidOthers, bytes, forEachKernel, holds } from "../../support/kernel-support.js";
 import { fc } from "../../support/property.js";
+import { randomFrom } from "../../support/random.js";
 
 /** Units as pairs (from, to) in a text. */
 interface Units {
@@ -67,6 +68,18 @@ forEachKernel("lists hold the units that hold the trigram", (t, kernel) => {
       );
     }),
   );
+});
+
+// Many trigrams are counted in a table, few are sorted.
+forEachKernel("lists of many trigrams are the same as those of few", (t, kernel) => {
+  const random = randomFrom(7);
+  for (const length of [16_000, 17_000, 40_000]) {
+    const text = Uint8Array.from({ length }, () => 97 + random(20));
+    const pairs = Array.from({ length: length / 1000 }, (_, i) => [1000 * i, 1000 * (i + 1)] as const);
+    const postings = build(kernel, { text, pairs });
+    assert.deepEqual(postings, portableKernel.buildPostings(text, Uint32Array.from(pairs.flat()), pairs.length));
+  }
+  t.pass();
 });
 
 forEachKernel("every byte has its class", (t, kernel) => {
