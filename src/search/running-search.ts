@@ -21,7 +21,7 @@ import {
   searchOptions,
 } from "./limits/search-limits.js";
 import { LocalSource, type SourceServices } from "./local-source.js";
-import { findNear } from "./report/near-results.js";
+import { findNear, leftOut } from "./report/near-results.js";
 import { visibleMs } from "./report/omissions.js";
 import { type SearchEnd, SearchRecord, SearchReport } from "./report/search-report.js";
 import { SearchReceipt } from "./report/search-receipt.js";
@@ -240,7 +240,7 @@ export class RunningSearch implements SourceListener {
    * within the time limit of this one.
    */
   async #findNear(): Promise<void> {
-    const { countResults: count, plan, snapshot } = this.#chosen;
+    const { countResults: count, plan, resolutions, snapshot } = this.#chosen;
     const { query, since, patterns, scope, near = true } = this.#request;
     if (count === undefined || !near || since !== undefined || patterns !== undefined || scope !== undefined) return;
     if (this.#control.isStopped || this.#listener.closed || this.#report.outcome(false) !== "complete") return;
@@ -256,7 +256,12 @@ export class RunningSearch implements SourceListener {
       }),
     ]);
     try {
-      this.#report.near = await findNear(query, plan, mayTry ? (text) => count(text, stopped) : undefined);
+      this.#report.near = await findNear(
+        query,
+        plan,
+        mayTry ? (text) => count(text, stopped) : undefined,
+        leftOut(plan, resolutions),
+      );
     } catch (error) {
       this.#environment.log.error({ error: errorMessage(error) }, "queries near to one without results failed");
     } finally {

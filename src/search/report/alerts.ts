@@ -9,6 +9,7 @@ import type { Log } from "../../base/log.js";
 import { originFields } from "../../model/request-origin.js";
 import type { SearchRequest } from "../../model/search-request.js";
 import type { SearchListener } from "../../model/search-listener.js";
+import { leftOut } from "./near-results.js";
 
 const listedRevisionsMax = 10;
 
@@ -178,18 +179,12 @@ function noRepositoriesAlert(source: AlertSource): Alert | undefined {
  * Proposed queries that include the excluded forks or archived repositories, if no part of the query mentions these.
  */
 function excludingProposals(source: AlertSource): ProposedQuery[] {
-  const filters = source.plan.basicQueries.map(({ repositories }) => repositories);
-  const hasForks =
-    source.resolutions.some(({ excludedForks }) => excludedForks.length > 0) &&
-    filters.every(({ forkGiven }) => !forkGiven);
-  const hasArchived =
-    source.resolutions.some(({ excludedArchived }) => excludedArchived.length > 0) &&
-    filters.every(({ archivedGiven }) => !archivedGiven);
+  const { forks, archived } = leftOut(source.plan, source.resolutions);
   return [
-    ...(hasForks
+    ...(forks
       ? [propose(source, "include forked repositories in your query.", { without: [], before: "", after: "fork:yes" })]
       : []),
-    ...(hasArchived
+    ...(archived
       ? [
           propose(source, "include archived repositories in your query.", {
             without: [],

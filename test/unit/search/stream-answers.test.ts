@@ -24,6 +24,7 @@ const main: FixtureFiles = {
   "a/multi.txt": "first\nä😀needle, needle\nthird\nfourth\nlast needle\n",
   "vendor/my_test.go": "package needle\n",
   "a b.ipynb": "{}\n",
+  "plus.c": "a+b\n",
 };
 
 const heads = new Map<string, string>();
@@ -403,7 +404,38 @@ t.test("the stream", async (t) => {
       "No results, but similar queries have some.",
       "without case:: 3 files = NEEDLE or FIRST patternType:standard",
     ],
-    ["type:commit author:nobody repo:^host/plain$ lang:text commit", ""],
+    [
+      '"first needle" patternType:keyword',
+      "No results, but similar queries have some.",
+      "the words of the phrase, anywhere: 1 file = first needle patternType:keyword",
+    ],
+    [
+      "needle nowhere type:file patternType:keyword",
+      "No results, but similar queries have some.",
+      "any of the words: 3 files = type:file (needle or nowhere) patternType:keyword",
+    ],
+    [
+      "a+b patternType:regexp",
+      "No results, but similar queries have some.",
+      "as text: 1 file = a+b patternType:literal",
+    ],
+    [
+      "lang:python file:nothing needle",
+      "No results, but similar queries have some.",
+      "without lang: and file:: 3 files = needle patternType:standard",
+    ],
+    [
+      "file:f.txt needle",
+      "No results, but similar queries have some.",
+      "without file:: 3 files = needle patternType:standard",
+      "with fork:yes archived:yes: 1 file = file:f.txt needle fork:yes archived:yes patternType:standard",
+    ],
+    [
+      "type:commit author:nobody repo:^host/plain$ lang:text commit",
+      "No results, but similar queries have some.",
+      "without author:: 1 match = type:commit repo:^host/plain$ lang:text commit patternType:standard",
+    ],
+    ["type:commit author:nobody repo:^host/plain$ message:nothing", ""],
   ];
 
   t.test("what is near, if nothing was found", async (t) => {
