@@ -225,10 +225,21 @@ async function testMessages(t: Test, daemon: DaemonProcess, browser: Browser): P
       t.same(await findViolations(page), []);
       await page.goto(`${daemon.url}/search?q=${encodeURIComponent("fiel:many needle")}`);
       await page.getByText('There is no field "fiel"').waitFor();
-      await page.getByRole("link", { name: /^file:many needle/ }).click();
-      await page.waitForURL(/file%3Amany/);
-      await page.locator("mark").first().waitFor();
+      await page.getByRole("link", { name: "With file:" }).waitFor();
+      await page.goto(`${daemon.url}/search`);
+      await page.getByLabel("Search query").fill('"needle return"');
+      await page.getByLabel("Case counts").click();
+      await page.getByLabel("Search query").press("Enter");
+      await page.waitForURL(/patternType=keyword&case=yes$/);
+      const offers = page.getByRole("list", { name: "Similar queries" });
+      await offers.getByRole("listitem").first().waitFor();
+      await page.getByRole("link", { name: "In all branches" }).waitFor();
       t.same(await findViolations(page), []);
+      await page.goto(`${daemon.url}/search?q=${encodeURIComponent("needle lang:python")}&case=yes`);
+      t.match(await offers.textContent(), /Without lang:\d+ files/);
+      await offers.getByRole("link", { name: "Without lang:" }).click();
+      await page.waitForURL(/q=needle&patternType=standard&case=yes$/);
+      await page.locator("mark").first().waitFor();
     });
   });
   await t.test("the server goes away", async (t) => {

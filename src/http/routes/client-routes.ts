@@ -125,7 +125,7 @@ function openSearch(externalUrl: string): string {
     "  <ShortName>Trawl</ShortName>",
     "  <Description>Search code</Description>",
     "  <InputEncoding>UTF-8</InputEncoding>",
-    `  <Url type="text/html" template="${externalUrl.replace(/&/g, "&amp;").replace(/"/g, "&quot;").replace(/</g, "&lt;")}/search?q={searchTerms}"/>`,
+    `  <Url type="text/html" template="${externalUrl.replace(/&/g, "&amp;").replace(/"/g, "&quot;").replace(/</g, "&lt;")}/search?q={searchTerms}&amp;patternType=keyword"/>`,
     "</OpenSearchDescription>",
     "",
   ].join("\n");

@@ -1,3 +1,4 @@
+import { addressOfQuery, emptyQuery } from "../query/query-state.js";
 import { pageUrl, repositoryUrl, type PagePath } from "../../model/page-path.js";
 
 type Place = Pick<PagePath, "name" | "revision">;
@@ -13,5 +14,5 @@ export function repositoryFilter({ name, revision }: Place): string {
 }
 
 export function searchUrl(query: string): string {
-  return `/search?${new URLSearchParams({ q: query })}`;
+  return addressOfQuery({ ...emptyQuery, text: query });
 }

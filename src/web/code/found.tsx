@@ -4,6 +4,7 @@ import { useEffect } from "preact/hooks";
 import type { PagePath } from "../../model/page-path.js";
 import type { UsedAnswer } from "../api/use-graphql.js";
 import { Found, State } from "../ui/states.js";
+import { searchUrl } from "./code-urls.js";
 
 /** The answer to a question about a commit of a repository: null where the viewer sees none. */
 export interface RepositoryAnswer<Commit> {
@@ -46,9 +47,7 @@ export function MissingRepository({ name }: { readonly name: string }) {
         No repository is named <code>{name}</code>, or you may not see it.
       </p>
       <p>
-        <a href={`/search?${new URLSearchParams({ q: `repo:${name.split("/").at(-1) ?? ""}` })}`}>
-          Search for repositories with a similar name
-        </a>
+        <a href={searchUrl(`repo:${name.split("/").at(-1) ?? ""}`)}>Search for repositories with a similar name</a>
       </p>
     </State>
   );

@@ -1,5 +1,6 @@
 import { graphql } from "../api/graphql.js";
 import { useGraphql } from "../api/use-graphql.js";
+import { addressOfQuery, emptyQuery } from "../query/query-state.js";
 import { navigate } from "../route/router.js";
 import { viewer } from "../route/viewer.js";
 import { ActionError, ConfirmButton, useAction } from "../ui/action.js";
@@ -268,5 +269,5 @@ export function contextAddress(spec: string): string {
 }
 
 export function contextSearch(spec: string): string {
-  return `/search?${new URLSearchParams({ q: `context:${spec} ` })}`;
+  return addressOfQuery({ ...emptyQuery, text: `context:${spec} ` });
 }

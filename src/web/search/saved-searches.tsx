@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { graphql } from "../api/graphql.js";
 import { useGraphql } from "../api/use-graphql.js";
-import { addressOfQuery, emptyQuery } from "../query/query-state.js";
+import { addressOfQuery, queryOfText } from "../query/query-state.js";
 import { ActionError, ConfirmButton, useAction } from "../ui/action.js";
 import { Form, TextField } from "../ui/form.js";
 import { Found } from "../ui/states.js";
@@ -57,7 +57,7 @@ function SavedRow({ saved, changed }: { readonly saved: SavedSearch; readonly ch
     <li>
       <div class="row-main">
         <span class="row-title">
-          <a href={addressOfQuery({ ...emptyQuery, text: query })}>{description}</a>
+          <a href={addressOfQuery(queryOfText(query))}>{description}</a>
           <span class="badge">{owner.namespaceName}</span>
           {notify && <span class="badge">notifies</span>}
         </span>

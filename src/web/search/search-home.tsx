@@ -2,12 +2,13 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren, ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
 import { graphql } from "../api/graphql.js";
-import { addressOfQuery, emptyQuery } from "../query/query-state.js";
+import { addressOfQuery, emptyQuery, queryOfText, type QueryState } from "../query/query-state.js";
 import { loadPart } from "../route/load-part.js";
 import { viewer } from "../route/viewer.js";
 
 const examples: readonly (readonly [query: string, what: string])[] = [
-  ["main lang:go", "A text in files of one language"],
+  ["parse error lang:go", "Words in files of one language, each somewhere in the file"],
+  ['"not found"', "A text as it is"],
   ["/func \\w+Handler/ -file:test", "A regular expression, without tests"],
   ["file:README install", "In files with this path"],
   ["type:symbol parse", "Names of functions, types and so on"],
@@ -53,10 +54,13 @@ export function SearchHome() {
   return (
     <div class="search-home">
       <h1>Search all code on this server</h1>
-      <p class="soft">Every match is found. Type a text; fields such as repo:, file: and lang: narrow the search.</p>
-      <QueryLinks title="For example" rows={examples} />
+      <p class="soft">Every match is found. Type words; fields such as repo:, file: and lang: narrow the search.</p>
+      <QueryLinks title="For example" rows={examples.map(([text, what]) => [{ ...emptyQuery, text }, what])} />
       {Editor === undefined ? (
-        <QueryLinks title="Saved searches" rows={saved.map(({ query, description }) => [query, description])}>
+        <QueryLinks
+          title="Saved searches"
+          rows={saved.map(({ query, description }) => [queryOfText(query), description])}
+        >
           <button type="button" class="button quiet" onClick={() => void edit()}>
             Edit<span class="unseen"> saved searches</span>
           </button>
@@ -67,14 +71,17 @@ export function SearchHome() {
           <Editor />
         </section>
       )}
-      <QueryLinks title="Contexts" rows={contexts.map(({ spec, description }) => [`context:${spec} `, description])} />
+      <QueryLinks
+        title="Contexts"
+        rows={contexts.map(({ spec, description }) => [{ ...emptyQuery, text: `context:${spec} ` }, description])}
+      />
     </div>
   );
 }
 
 interface LinksProps {
   readonly title: string;
-  readonly rows: readonly (readonly [query: string, what: string])[];
+  readonly rows: readonly (readonly [query: QueryState, what: string])[];
   /** What can be done with them. */
   readonly children?: ComponentChildren;
 }
@@ -88,10 +95,10 @@ function QueryLinks({ title, rows, children }: LinksProps) {
         {children}
       </h2>
       <ul class="panel">
-        {rows.map(([text, what]) => (
-          <li key={text}>
-            <a href={addressOfQuery({ ...emptyQuery, text })}>
-              <code>{text}</code>
+        {rows.map(([query, what]) => (
+          <li key={addressOfQuery(query)}>
+            <a href={addressOfQuery(query)}>
+              <code>{query.text}</code>
             </a>
             <span class="soft small">{what}</span>
           </li>

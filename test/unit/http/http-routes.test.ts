@@ -159,7 +159,10 @@ t.test("standard files for clients, browsers and crawlers", async (t) => {
   t.match(await at("/.api/lsif/upload", "POST"), [501, /code intelligence/]);
   t.match(await at("/robots.txt"), [200, /^User-agent: \*/]);
   t.match(await at("/favicon.ico"), [200, /^<svg/]);
-  t.match(await at("/opensearch.xml"), [200, /template="http:\/\/trawl\.example\/search\?q=\{searchTerms\}"/]);
+  t.match(await at("/opensearch.xml"), [
+    200,
+    /template="http:\/\/trawl\.example\/search\?q=\{searchTerms\}&amp;patternType=keyword"/,
+  ]);
   for (const path of ["/.api/nothing", "/.api/repos/x", "/.api/"])
     for (const method of ["GET", "POST", "PUT"])
       t.same(await at(path, method), [404, "no route\n"], `${method} ${path}`);

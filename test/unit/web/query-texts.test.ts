@@ -4,7 +4,7 @@ import { addExpression } from "../../../src/web/query/add-expression.js";
 import { findPlace } from "../../../src/web/query/completion/completion-place.js";
 import { proposeAtOnce, proposedMax } from "../../../src/web/query/completion/completion-words.js";
 import { splitQuery } from "../../../src/web/query/query-highlight.js";
-import { addressOfQuery, emptyQuery, queryOfAddress, wholeText } from "../../../src/web/query/query-state.js";
+import { addressOfQuery, queryOfAddress, queryOfText, wholeText } from "../../../src/web/query/query-state.js";
 import { hasFilter, toggleFilter } from "../../../src/web/search/filter-toggle.js";
 
 const shown = (text: string, type: "standard" | "keyword" | "regexp" | "literal" = "standard"): readonly string[] =>
@@ -112,19 +112,36 @@ t.test("filters that are added and taken back", async (t) => {
 });
 
 t.test("an expression that is added applies to the whole query", async (t) => {
-  const added = (text: string, expression: string): string => addExpression({ ...emptyQuery, text }, expression).text;
+  const added = (text: string, expression: string): string =>
+    addExpression({ text, patternType: "standard", caseSensitive: false }, expression).text;
   t.equal(added("needle", "count:all"), "needle count:all");
   t.equal(added("needle count:1", "count:all"), "needle count:all", "a field that may be used once is replaced");
   t.equal(added("a or b", "repo:x"), "(a or b) repo:x");
+});
+
+t.test("a text that says its meaning itself", async (t) => {
+  const rows: readonly (readonly [text: string, ...state: [text: string, type: string, caseSensitive: boolean]])[] = [
+    ["a b", "a b", "standard", false],
+    ["a b patternType:keyword", "a b", "keyword", false],
+    ["patterntype:Literal a b case:yes", "a b", "literal", true],
+    ["repo:x case:yes a patternType:regexp", "repo:x a", "regexp", true],
+    ["case:yes a or b case:no patternType:keyword", "case:yes a or b case:no", "keyword", false],
+    ["a patternType:structural", "a patternType:structural", "standard", false],
+  ];
+  for (const [whole, text, patternType, caseSensitive] of rows)
+    t.same(queryOfText(whole), { text, patternType, caseSensitive }, whole);
 });
 
 t.test("the state in the address", async (t) => {
   const state = { text: "a b&c=d", patternType: "regexp", caseSensitive: true } as const;
   t.same(queryOfAddress(new URL(addressOfQuery(state), "http://localhost")), state);
   t.same(queryOfAddress(new URL("http://localhost/search?q=a&patternType=nonsense&case=1")), {
-    ...emptyQuery,
     text: "a",
+    patternType: "standard",
+    caseSensitive: false,
   });
+  t.equal(queryOfAddress(new URL("http://localhost/search")).patternType, "keyword", "what is typed next");
+  t.equal(queryOfAddress(new URL("http://localhost/search?q=a+b")).patternType, "standard", "a link of others");
   t.equal(
     wholeText({ text: "a or b", patternType: "keyword", caseSensitive: true }),
     "(a or b) case:yes patterntype:keyword",
