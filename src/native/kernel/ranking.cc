@@ -417,13 +417,17 @@ class ShardRanker {
     for (size_t kind = kindCount - 1; kind-- > 0;) {
       for (uint32_t content : favourites[kind]) kinds[content] = static_cast<uint8_t>(kind);
     }
-    vector<Numbers> lists(kindCount * groupCount);
+    // Sorted by counting: each list begins where the one before ends.
+    constexpr size_t listCount = kindCount * groupCount;
+    size_t begins[listCount + 1] = {}, lengths[listCount] = {};
+    const auto listOf = [&](uint32_t content) { return kinds[content] * groupCount + groupOf(content); };
+    for (uint32_t content : contents) begins[listOf(content) + 1]++;
+    for (size_t i = 0; i < listCount; i++) begins[i + 1] = begins[i] + std::min(begins[i + 1], listMax);
+    Numbers ordered(begins[listCount]);
     for (uint32_t content : contents) {
-      Numbers& list = lists[kinds[content] * groupCount + groupOf(content)];
-      if (list.size() < listMax) list.push_back(content);
+      const size_t list = listOf(content);
+      if (begins[list] + lengths[list] < begins[list + 1]) ordered[begins[list] + lengths[list]++] = content;
     }
-    Numbers ordered;
-    for (const Numbers& list : lists) ordered.insert(ordered.end(), list.begin(), list.end());
     return ordered;
   }
 
@@ -524,11 +528,9 @@ class ShardRanker {
     for (const Leaf& leaf : leaves_) {
       if (!leaf.given->inPath || !leaf.given->fold) return {whole};
     }
+    if (symbols_.areKnown && !symbols_.havePostings) return {whole};
     Numbers named = allPathContents();
-    if (symbols_.areKnown) {
-      if (!symbols_.havePostings) return {whole};
-      for (const Leaf& leaf : leaves_) uniteInto(named, contentsWithNames(leaf));
-    }
+    if (symbols_.areKnown) uniteInto(named, contentsWithNames());
     Numbers both, others;
     std::set_intersection(contents.begin(), contents.end(), named.begin(), named.end(), std::back_inserter(both));
     if (both.size() == contents.size()) return {whole};
@@ -546,7 +548,14 @@ class ShardRanker {
     return tiers;
   }
 
-  // The contents with a symbol whose name may contain the literal.
+  // The contents with a symbol whose name may contain some literal. Caller guarantees: the symbols have postings.
+  const Numbers& contentsWithNames() {
+    if (areNamesFound_) return withNames_;
+    for (const Leaf& leaf : leaves_) uniteInto(withNames_, contentsWithNames(leaf));
+    areNamesFound_ = true;
+    return withNames_;
+  }
+
   Numbers contentsWithNames(const Leaf& leaf) const {
     Numbers units, parts;
     size_t cost;
@@ -913,6 +922,9 @@ class ShardRanker {
   size_t documentsEnd_ = 0;
   // The contents that were examined; not in order.
   Numbers examined_;
+  // The contents that may have a name with a literal, once they are wanted.
+  Numbers withNames_;
+  bool areNamesFound_ = false;
   // The matches that were found, and how many of them the other threads know.
   uint64_t foundMatches_ = 0, sharedMatches_ = 0;
   uint32_t scannedMax_ = 0;

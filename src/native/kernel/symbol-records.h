@@ -121,6 +121,35 @@ class SymbolWalk {
     return true;
   }
 
+  // Passes over the next symbols whose names are in the text and end before `before`, as far as their numbers are short: at
+  // most `countMax`. Returns how many; none of them is the current symbol.
+  size_t skipNames(size_t before, size_t countMax) {
+    constexpr size_t numberBytes = 5;
+    const uint8_t* const data = cursor_.record.data;
+    size_t at = cursor_.at, passed = 0;
+    uint64_t end = place_.textEnd, names = place_.nameStart;
+    uint32_t reference = place_.reference;
+    while (passed < countMax && passed < place_.symbolsLeft && cursor_.record.length - at >= numberBytes) {
+      const uint32_t isLong = data[at] >> 7;
+      const uint64_t head = (data[at] & 0x7f) | isLong * (static_cast<uint64_t>(data[at + 1]) << 7);
+      // The last byte of the head, the size, the reference and the kind.
+      const uint8_t* const bytes = data + at + isLong;
+      if (((bytes[0] | bytes[1] | bytes[2] | bytes[3]) & 0x80) != 0 || head % 2 == 1) break;
+      const uint32_t size = bytes[1], given = bytes[2];
+      const uint64_t next = end + head / 2 + size;
+      if (next >= before || next > textTo_) break;
+      end = next;
+      names += size + 1;
+      if (given != 0) reference = given;
+      at += 4 + isLong;
+      passed++;
+    }
+    if (names > UINT32_MAX) return 0;
+    cursor_.at = at;
+    place_ = {static_cast<uint32_t>(at), place_.symbolsLeft - static_cast<uint32_t>(passed), static_cast<uint32_t>(end), reference, static_cast<uint32_t>(names)};
+    return passed;
+  }
+
   // Reads on to the symbol whose name begins at `start`. False if there is none, as for a difference below zero.
   bool seek(size_t start) {
     while (place_.nameStart <= start) {

@@ -34,7 +34,10 @@ size_t symbolsAtRows(const PlacesJob& job) {
   if (job.rowFrom == job.rowTo || !walk.start({})) return 0;
   const size_t end = job.rows[2 * job.rowTo - 1];
   size_t row = job.rowFrom, found = 0, seen = 0;
-  while (seen < job.symbolsMax && found < job.outCount && walk.next()) {
+  while (seen < job.symbolsMax && found < job.outCount) {
+    // What ends before the next row does contains neither it nor a later one.
+    seen += walk.skipNames(job.rows[2 * row + 1], job.symbolsMax - seen);
+    if (seen == job.symbolsMax || !walk.next()) break;
     if (walk.isStored) continue;
     const size_t from = walk.from, to = from + walk.length;
     if (from >= end) break;
