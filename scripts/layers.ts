@@ -80,7 +80,7 @@ export const layers: readonly Layer[] = [
     folder: "account",
     number: 6,
     runsIn: "main",
-    holds: "users, organizations, tokens, sessions, settings, contexts; authentication",
+    holds: "users, organizations, tokens, sessions, settings, contexts; authentication (`openid-client`, `jose`)",
   },
   {
     folder: "eval",

@@ -209,6 +209,8 @@ export class Daemon implements Controlled {
     this.searcher.baseUrl = this.#options.externalUrl || url;
     // Nobody can be asked for confirmation at startup: if most of a list is missing, it stays searchable until somebody is.
     await this.sync.moveSecrets();
+    this.#parts.providers.configure(this.#options.identityProviders);
+    this.#parts.providers.start();
     await this.connections.configure(this.#options.connections);
     await this.#configureRepositories(this.#options, { kind: "keep", exempt: undefined });
     this.sync.start();
@@ -253,6 +255,7 @@ export class Daemon implements Controlled {
       const fresh = await rereadOptions(this.#options.typed);
       await this.#reconfigure(fresh, mayRemoveMost);
       this.#parts.contexts.configured = fresh.contexts;
+      this.#parts.providers.configure(fresh.identityProviders);
       const result = {
         repositories: fresh.repositories.length,
         contexts: fresh.contexts.length,
@@ -260,7 +263,7 @@ export class Daemon implements Controlled {
       };
       this.#parts.log.info(
         result,
-        "configuration read again; options other than repositories and contexts need a restart",
+        "configuration read again; options other than repositories, contexts, connections and identity providers need a restart",
       );
       return result;
     } catch (error) {
@@ -295,6 +298,7 @@ export class Daemon implements Controlled {
     const { jobs, resumable, notifications } = this.#parts;
     const work = Promise.all([jobs.stop(), resumable.stop(), notifications.stop(), this.connections.close()]);
     this.#parts.watch.close();
+    this.#parts.providers.close();
     const streams = this.#server.stop(drainMs);
     const metricsServer = this.#metricsServer?.stop();
     if (this.#port !== 0) widenSendBuffers(this.#port, lastBytesMax);

@@ -114,4 +114,12 @@ export interface PageViewer {
   readonly isSignedIn: boolean;
   /** When the document was sent, by the clock of the server. */
   readonly sentMs: number;
+  /** The identity providers with which people sign in; absent on pages that show none. */
+  readonly signInWith?: readonly ProviderButton[];
+}
+
+/** An identity provider, for a button. */
+export interface ProviderButton {
+  readonly name: string;
+  readonly label: string;
 }

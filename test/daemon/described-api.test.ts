@@ -8,6 +8,7 @@ import { dataDirectory, testDaemon, withSymbols } from "../support/daemon.js";
 import { DescribedApi } from "../support/described-api.js";
 import { ask } from "../support/graphql.js";
 import { fixture } from "../support/git-mirror.js";
+import { clientId, TestProvider, Visitor } from "../support/identity-provider.js";
 import { until } from "../support/waiting.js";
 
 const secret = "0123456789abcdef-hook";
@@ -27,10 +28,8 @@ source.commit({
 });
 
 const data = dataDirectory(t);
-writeFileSync(
-  join(data, "trawl.jsonc"),
-  JSON.stringify({ webhooks: { secrets: { host: secret } }, auth: { allowSignup: true } }),
-);
+const configuration = { webhooks: { secrets: { host: secret } }, auth: { allowSignup: true } };
+writeFileSync(join(data, "trawl.jsonc"), JSON.stringify(configuration));
 // The workers' budget is not used up; it is there to be told.
 const budget = ["--set", "search.budgetScannedBytes=1000000000000", "--set", "search.budgetWorkerSeconds=86400"];
 const daemon = await testDaemon(t, ["--config", join(data, "trawl.jsonc"), ...withSymbols, ...budget], data);
@@ -272,7 +271,7 @@ t.test("a program is authorized in a browser", async () => {
 
 t.test("an assistant is authorized by a code", async () => {
   for (const { id, tag, method } of operations)
-    if (tag === "oauth" && method === "GET" && !id.endsWith("Page")) await api.expect(id, 200);
+    if (tag === "oauth" && method === "GET" && !/(?:Page|Provider)$/.test(id)) await api.expect(id, 200);
   const redirect_uri = "http://127.0.0.1:1/";
   const headers = { "Content-Type": "application/json" };
   const description = json({ client_name: "a test", redirect_uris: [redirect_uri] });
@@ -298,6 +297,47 @@ t.test("an assistant is authorized by a code", async () => {
     await api.refuse(id, 401, "unauthenticated", { headers: { Authorization: "token wrong" } });
     await api.refuse(id, 403, "forbidden", { headers: { Origin: "https://other.example" } });
   }
+});
+
+t.test("identity providers", async (t) => {
+  const provider = await TestProvider.start(t, daemon.url, "the secret of a client");
+  const file = join(data, "client-secret");
+  writeFileSync(file, "the secret of a client");
+  const acme = { name: "acme", issuer: provider.issuer, clientId, clientSecret: `file:${file}`, signUp: "all" };
+  writeFileSync(join(data, "trawl.jsonc"), json({ ...configuration, identityProviders: [acme] }));
+  await daemon.control("POST", "/.api/reload", { mayRemoveMost: true });
+  const [captures, others] = [["acme"], ["other"]];
+  const own = { Cookie: session, Origin: daemon.url };
+  /** What a browser brings back from the provider. */
+  const sign = async () => {
+    const { headers } = await api.expect("signInWithProvider", 302, { captures });
+    const visitor = new Visitor();
+    await visitor.visit(headers.get("location") ?? "");
+    const query = Object.fromEntries(new URL(visitor.visited.at(-1) ?? "").searchParams);
+    return { captures, query, headers: { Cookie: cookieIn(headers) } };
+  };
+  await api.expect("answerOfProvider", 302, await sign());
+  await api.expect("answerOfProvider", 403, { captures });
+  await api.expect("linkAccountOfProvider", 200, { captures, headers: own });
+  const logout_token = await provider.signLogout({ sub: "ann" });
+  await api.expect("logoutByProvider", 200, { captures, body: new URLSearchParams({ logout_token }) });
+  await api.expect("logoutByProvider", 400, { captures, body: new URLSearchParams({ logout_token }) });
+  const last = await sign();
+  provider.stop();
+  await api.expect("answerOfProvider", 503, last);
+  // What was read before is known for an hour.
+  await daemon.control("POST", "/.api/reload", { mayRemoveMost: true });
+  await api.expect("signInWithProvider", 503, { captures });
+  await api.refuse("linkAccountOfProvider", 503, "overloaded", { captures, headers: own });
+  await api.refuse("linkAccountOfProvider", 401, "unauthenticated", { captures, headers: { Origin: daemon.url } });
+  await api.refuse("linkAccountOfProvider", 403, "forbidden", {
+    captures,
+    headers: { Origin: "https://else.example" },
+  });
+  await api.expect("signInWithProvider", 404, { captures: others });
+  await api.expect("answerOfProvider", 404, { captures: others });
+  await api.refuse("linkAccountOfProvider", 404, "not-found", { captures: others, headers: own });
+  await api.expect("logoutByProvider", 404, { captures: others, body: new URLSearchParams({ logout_token }) });
 });
 
 t.test("webhooks", async (t) => {

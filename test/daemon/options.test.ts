@@ -595,6 +595,51 @@ t.test("invalid search contexts", async (t) => {
   }
 });
 
+t.test("what is wrong with an identity provider is said with its line", async (t) => {
+  const provider = (more: object): string =>
+    `{"identityProviders": [\n${JSON.stringify({ name: "acme", issuer: "https://acme.example", clientId: "trawl", ...more })}]}`;
+  const where = "FILE:2: identity provider acme: ";
+  const two = provider({}).replace(
+    "]}",
+    `,\n${JSON.stringify({ name: "acme", issuer: "https://b.example", clientId: "x" })}]}`,
+  );
+  const shared = provider({ organizations: { a: "core" } }).replace(
+    "]}",
+    `,\n${JSON.stringify({ name: "b", issuer: "https://b.example", clientId: "x", organizations: { c: "Core" } })}]}`,
+  );
+  const rows: readonly (readonly [text: string, message: string])[] = [
+    [provider({ signup: "all" }), "FILE:2: unknown key identityProviders[0].signup; did you mean signUp?"],
+    [provider({ issuer: undefined }), 'FILE:2: identityProviders[0]: "issuer" is missing'],
+    [provider({ issuer: "acme.example" }), "FILE:2: identityProviders[0].issuer: must be https://"],
+    [provider({ clientSecret: "s3cret" }), "FILE:2: identityProviders[0].clientSecret: must be file:/PATH"],
+    [
+      provider({ issuer: "http://acme.example" }),
+      `${where}issuer must begin with https://, unless it is on this machine`,
+    ],
+    [provider({ scopes: ["email"] }), `${where}scopes must include openid`],
+    [provider({ signUp: "listed" }), `${where}signUp is "listed", so it needs signUpDomains or signUpGroups`],
+    [provider({ signUpGroups: ["x"] }), `${where}signUpDomains and signUpGroups have no effect`],
+    [provider({ organizations: { a: "not a name" } }), `${where}organizations: "not a name" is not a valid name`],
+    [two, "FILE:3: identity provider acme: it is defined twice"],
+    [shared, "FILE:3: identity provider b: the members of Core are decided by acme already"],
+  ];
+  for (const [text, message] of rows) {
+    let found = "";
+    try {
+      fromFile(t, text, {});
+    } catch (error) {
+      found = error instanceof TrawlError ? error.message : String(error);
+    }
+    t.ok(found.startsWith(message), found);
+  }
+  const [read] = fromFile(
+    t,
+    provider({ issuer: "http://127.0.0.1:1", organizations: { a: "core", b: null } }),
+    {},
+  ).identityProviders;
+  t.match(read, { displayName: "acme", organizations: { a: "core" }, signUp: "none", refreshSeconds: 900 });
+});
+
 t.test("options are read again in a thread, while the caller serves others", async (t) => {
   const configFile = join(t.testdir(), "trawl.jsonc");
   const items = Array.from({ length: 500 }, (_, i) => ({

@@ -28,6 +28,8 @@ const packageOwners: Readonly<Record<string, string | readonly string[]>> = {
   "highlight.js": "worker",
   "hyparquet-writer": "worker",
   "@modelcontextprotocol/server": "mcp",
+  "openid-client": "account",
+  jose: "account",
 };
 
 /** What is started by name and not imported: the command, the daemon, files of threads and scripts. */

@@ -41,6 +41,8 @@ export function hollowServices(search: Partial<SearchHandler>, ready: boolean): 
       refreshMs: 0,
       familyMs: 0,
     },
+    providers: { buttons: [], begin: refuse, finish: refuse, logOut: refuse },
+    sessionUserId: () => undefined,
     authenticator: { authenticate: () => ({ kind: "viewer", viewer: anonymous, watch: () => () => undefined }) },
     search: {
       admit: () => undefined,

@@ -13,6 +13,7 @@ export interface Configuration {
   readonly repositories?: readonly object[];
   readonly contexts?: readonly object[];
   readonly connections?: readonly object[];
+  readonly identityProviders?: readonly object[];
 }
 
 interface Site {

@@ -13,6 +13,7 @@ import { Leases } from "./leases.js";
 import { Sessions } from "./sessions.js";
 import { AccessTokens } from "./access-tokens.js";
 import { Emails } from "./emails.js";
+import { Identities } from "./identities.js";
 import { Invitations } from "./invitations.js";
 import { LastUses } from "./last-uses.js";
 import { Names } from "./names.js";
@@ -43,6 +44,7 @@ export class Accounts {
   readonly leases = new Leases();
   readonly accessTokens: AccessTokens;
   readonly emails: Emails;
+  readonly identities: Identities;
   readonly contexts: OwnContexts;
   readonly organizations: Organizations;
   readonly passwords: Passwords;
@@ -87,6 +89,7 @@ export class Accounts {
     );
     this.accessTokens = new AccessTokens(tables, this.#changes, finder, this.lastUses, this.leases);
     this.emails = new Emails(tables, this.#changes, finder);
+    this.identities = new Identities(tables, this.#changes, finder);
     this.sessions = new Sessions(tables, this.#changes, finder, this.leases);
     this.passwords = new Passwords(tables, this.#changes, finder, audit, {
       sessions: this.sessions,
@@ -195,7 +198,7 @@ export class Accounts {
   }
 
   /**
-   * Deletes a user with its tokens, sessions, password, addresses, memberships, settings and saved searches. Rejects
+   * Deletes a user with its tokens, sessions, password, addresses, identities, memberships, settings and saved searches. Rejects
    * with `conflict` if no site admin would be left.
    */
   async deleteUser(name: string, actor: Actor): Promise<User> {
@@ -261,7 +264,7 @@ export class Accounts {
     await this.#changes.settled();
   }
 
-  #createUser({ email, passwordHash, ...given }: NewUser, check: () => void, actor: Actor): Promise<User> {
+  #createUser({ email, passwordHash, identity, ...given }: NewUser, check: () => void, actor: Actor): Promise<User> {
     checkName(given.name);
     checkDisplayName(given.displayName);
     if (email !== undefined) checkEmail(email.address);
@@ -275,10 +278,17 @@ export class Accounts {
           this.#users.put(user),
           ...(email === undefined ? [] : [this.emails.adding(user, { ...email, addedAt: user.createdAt })]),
           ...(passwordHash === undefined ? [] : this.passwords.adding(user, passwordHash)),
+          ...(identity === undefined ? [] : [this.identities.adding(user, identity, identity.provider)]),
         ];
         return { steps, result: user };
       },
-      (user) => auditEntry("user-created", actor, { user: user.name, isSiteAdmin: user.isSiteAdmin }),
+      (user) =>
+        auditEntry("user-created", actor, {
+          user: user.name,
+          isSiteAdmin: user.isSiteAdmin,
+          provider: identity?.provider,
+          subject: identity?.subject,
+        }),
     );
   }
 
@@ -317,6 +327,7 @@ function removeBelongingsOfUser(of: Accounts, user: User): readonly RecordWrite[
     ...of.sessions.removing(user),
     ...of.passwords.removing(user),
     ...of.emails.removing(user),
+    ...of.identities.removing(user),
     ...of.contexts.removing(user),
     ...of.teams.removingUser(user.id),
     ...of.settings.removing(user.id),

@@ -1,10 +1,26 @@
 import { TrawlError } from "../../base/errors.js";
-import type { User, UserFinder } from "./user.js";
+import type { Identity, User, UserFinder } from "./user.js";
 import { auditEntry, type AuditEntry, type Actor } from "../records/audit-log.js";
 import type { TransactionQueue } from "../records/transaction-queue.js";
 import type { Leases } from "./leases.js";
 import type { RecordTable, RecordTables, RecordWrite } from "../records/record-table.js";
 import { hashOfSecretText, newSecretText } from "./secret-text.js";
+
+/** The sign-in at an identity provider on which a session depends. */
+export interface SessionProvider extends Identity {
+  readonly name: string;
+  /** The session at the provider; absent if it has named none. */
+  readonly sessionId?: string;
+  /** Whether the provider is asked from time to time, with a refresh token that is only in memory. */
+  readonly isRefreshed: boolean;
+}
+
+/** A session that an identity provider may end. */
+export interface ProviderSession {
+  readonly id: string;
+  readonly userId: number;
+  readonly provider: SessionProvider;
+}
 
 /** A signed-in browser. Its cookie contains a random text, of which only the hash is stored. */
 interface StoredSession {
@@ -19,6 +35,8 @@ interface StoredSession {
   /** RFC 3339. */
   readonly createdAt: string;
   readonly expiresAt: string;
+  /** Absent for a sign-in with a password. */
+  readonly provider?: SessionProvider;
 }
 
 /** A further session ends the oldest. */
@@ -29,13 +47,15 @@ const textPattern = /^[0-9a-f]{64}$/;
 
 /**
  * Sessions survive a restart of the process, and end when they expire, at sign-out, when the user's password changes,
- * and when the user is deleted.
+ * when the user is deleted, and when the identity provider says so.
  */
 export class Sessions {
   readonly #changes: TransactionQueue;
   readonly #users: UserFinder;
   readonly #table: RecordTable<StoredSession>;
   readonly #idsOfUser = new Map<number, Set<string>>();
+  /** Sessions of sign-ins at identity providers. */
+  readonly #providerIds = new Set<string>();
 
   constructor(tables: RecordTables, changes: TransactionQueue, users: UserFinder, leases: Leases) {
     this.#changes = changes;
@@ -43,8 +63,9 @@ export class Sessions {
     this.#table = tables.add("session/", (before, after) => {
       if (before !== undefined) this.#forget(before);
       if (before !== undefined && after === undefined) leases.end(`session/${before.id}`, "The session has ended.");
-      if (after !== undefined)
-        this.#idsOfUser.set(after.userId, (this.#idsOfUser.get(after.userId) ?? new Set()).add(after.id));
+      if (after === undefined) return;
+      this.#idsOfUser.set(after.userId, (this.#idsOfUser.get(after.userId) ?? new Set()).add(after.id));
+      if (after.provider !== undefined) this.#providerIds.add(after.id);
     });
   }
 
@@ -52,7 +73,13 @@ export class Sessions {
    * Opens a session; only the caller knows its text. `isStillAllowed` is called when nothing can happen in between: a
    * password that was changed while it was being checked lets nobody in. `entry` records who signs in, and from where.
    */
-  async open(user: User, lifetimeMs: number, isStillAllowed: () => boolean, entry: AuditEntry): Promise<string> {
+  async open(
+    user: User,
+    lifetimeMs: number,
+    isStillAllowed: () => boolean,
+    entry: AuditEntry,
+    provider?: SessionProvider,
+  ): Promise<string> {
     const text = newSecretText();
     await this.#changes.commit(
       () => {
@@ -65,6 +92,7 @@ export class Sessions {
           number: this.#changes.newId(),
           createdAt: now.toISOString(),
           expiresAt: new Date(now.getTime() + lifetimeMs).toISOString(),
+          ...(provider === undefined ? {} : { provider }),
         };
         return { steps: [...this.#makingRoom(user.id, now.getTime()), this.#table.put(session)], result: undefined };
       },
@@ -111,6 +139,25 @@ export class Sessions {
     );
   }
 
+  /** Those of sign-ins at identity providers. */
+  providerSessions(): readonly ProviderSession[] {
+    return [...this.#providerIds].flatMap((id) => {
+      const { userId, provider } = this.#table.get(id) ?? {};
+      return userId === undefined || provider === undefined ? [] : [{ id, userId, provider }];
+    });
+  }
+
+  /** Ends those of these sessions that have not ended yet. */
+  closeById(ids: readonly string[], entry: AuditEntry): Promise<void> {
+    return this.#changes.commit(
+      () => {
+        const sessions = ids.flatMap((id) => this.#table.get(id) ?? []);
+        return { steps: sessions.map((session) => this.#table.remove(session)), result: undefined };
+      },
+      () => entry,
+    );
+  }
+
   /** Ends all sessions of the user. */
   closeAll(userName: string, actor: Actor): Promise<void> {
     return this.#changes.commit(
@@ -135,6 +182,7 @@ export class Sessions {
     const ids = this.#idsOfUser.get(userId);
     ids?.delete(id);
     if (ids?.size === 0) this.#idsOfUser.delete(userId);
+    this.#providerIds.delete(id);
   }
 
   /** In the order in which they were opened. */

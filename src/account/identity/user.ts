@@ -11,12 +11,20 @@ export interface User {
   readonly isUnlisted?: boolean;
 }
 
+/** Whom an identity provider means. A subject is never given to somebody else, in contrast to a name or an address. */
+export interface Identity {
+  readonly issuer: string;
+  readonly subject: string;
+}
+
 /** The properties of a new user. */
 export interface NewUser extends Pick<User, "name" | "displayName" | "isSiteAdmin"> {
   /** Absent for a user without an address. */
   readonly email?: { readonly address: string; readonly isVerified: boolean };
   /** As created by `Passwords.hashed`; absent for a user who cannot sign in. */
   readonly passwordHash?: string;
+  /** Of whom an identity provider has said that it is the user. */
+  readonly identity?: Identity & { readonly provider: string };
 }
 
 /** How other parts of the accounts look up users. */

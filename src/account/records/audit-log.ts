@@ -50,6 +50,7 @@ export type AuditEvent =
   | "email-added"
   | "email-changed"
   | "email-removed"
+  | "identity-linked"
   | "password-changed"
   | "password-link-created"
   | "sessions-ended"
@@ -99,7 +100,8 @@ export type SignInRefusal =
   | "too many attempts"
   | "too many attempts to change the password"
   | "too many questions for names"
-  | "too many sign-ups";
+  | "too many sign-ups"
+  | "identity provider";
 
 /** The destination of lines; each is durable when its promise resolves. */
 export interface AuditFile {
@@ -175,6 +177,12 @@ export class AuditLog {
   ): void {
     this.onRefusal(what.reason);
     this.#refusals.note("sign-in-refused", { ...sender, ...what });
+  }
+
+  /** Records a sign-in with an identity provider, or a logout by one, that was refused. `reason` is a sentence. */
+  recordProviderRefusal(sender: Sender, provider: string, reason: string): void {
+    this.onRefusal("identity provider");
+    this.#refusals.note("sign-in-refused", { ...sender, provider, reason });
   }
 
   /** Resolves when all lines so far have been written or lost. */

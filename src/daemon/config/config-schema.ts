@@ -1,4 +1,5 @@
 import { connectionRequired, connectionTable } from "./connection-options.js";
+import { providerRequired, providerTable } from "./provider-options.js";
 import {
   allowedText,
   contextRepositoryTable,
@@ -32,6 +33,11 @@ export function configSchema(): JsonSchema {
     type: "array",
     description: "Code hosts whose repositories are mirrored and indexed.",
     items: objectSchema(connectionTable, connectionRequired),
+  };
+  properties["identityProviders"] = {
+    type: "array",
+    description: "Providers with which users sign in by OpenID Connect.",
+    items: objectSchema(providerTable, providerRequired),
   };
   properties["contexts"] = {
     type: "array",
@@ -105,6 +111,8 @@ export function configSample(): string {
   lines.push(...itemSample("repositories", repositoryTable));
   lines.push("", "  // Code hosts: all their repositories that are selected are mirrored and indexed.");
   lines.push(...itemSample("connections", connectionTable));
+  lines.push("", "  // Providers with which users sign in by OpenID Connect.");
+  lines.push(...itemSample("identityProviders", providerTable));
   lines.push(
     "",
     "  // Named sets of repositories, for context: in queries. Each has a query or a list of repositories.",

@@ -4,6 +4,7 @@ import { isHomePath } from "../../base/repository-url.js";
 import { findLine, hasValue, parseConfigFile, readConfigFile, type ConfigFile } from "./config-file.js";
 import { fileConnections } from "./file-connections.js";
 import { fileContexts } from "./file-contexts.js";
+import { fileProviders } from "./file-providers.js";
 import { isObject } from "../../base/is-object.js";
 import { findOptionProblems } from "./option-problems.js";
 import { describe, ownRow, unknownKeyText } from "./problems.js";
@@ -56,6 +57,7 @@ function resolveFile(
   checkRepositories(repositories, problems);
   const connections = file === undefined ? [] : fileConnections(file, problems);
   const contexts = file === undefined ? [] : fileContexts(file, problems);
+  const identityProviders = file === undefined ? [] : fileProviders(file, problems);
   const options = nest(values);
   const { listenHost, listenPort } = checkListen(options, values.has("auth.public"), problems);
   const resolved = { ...options, data: resolve(options.data) };
@@ -71,6 +73,7 @@ function resolveFile(
     repositories: repositories.map(({ config }) => config),
     contexts,
     connections,
+    identityProviders,
   };
 }
 

@@ -1,4 +1,5 @@
 // This file is longer than others because it is one table, which is read and searched as a whole.
+import type { ProviderConfig } from "../../account/sign-in/provider-config.js";
 import type { ConnectionConfig } from "../../codehost/connection.js";
 import { availableParallelism } from "node:os";
 import { secretSourcePattern } from "../../base/secret-source.js";
@@ -957,6 +958,7 @@ export type ResolvedOptions = OptionValues & {
   readonly repositories: readonly RepositoryConfig[];
   readonly contexts: readonly SearchContext[];
   readonly connections: readonly ConnectionConfig[];
+  readonly identityProviders: readonly ProviderConfig[];
 };
 
 /** The group of a key, and the name in it; a key without a dot is in no group. */

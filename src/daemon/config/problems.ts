@@ -1,6 +1,7 @@
 import type { ErrorObject } from "ajv/dist/2020.js";
 import { redactUrl } from "../../git/run/remote-url.js";
 import { nearestWord } from "../../base/text.js";
+import { providerTable } from "./provider-options.js";
 import { connectionTable } from "./connection-options.js";
 import {
   allowedText,
@@ -65,12 +66,13 @@ export function unknownKeyText(path: readonly string[], key: string): string {
   return `unknown key ${typed}; ${hint}`;
 }
 
-const optionKeys = [...Object.keys(optionTable), "repositories", "connections", "contexts"];
+const optionKeys = [...Object.keys(optionTable), "repositories", "connections", "contexts", "identityProviders"];
 
 /** The keys that are allowed at this path, if it is inside a list. */
 function listedKeys([list, , inner]: readonly string[]): readonly string[] | undefined {
   if (list === "repositories") return Object.keys(repositoryTable);
   if (list === "connections") return Object.keys(connectionTable);
+  if (list === "identityProviders" && inner === undefined) return Object.keys(providerTable);
   if (list !== "contexts") return undefined;
   return Object.keys(inner === "repositories" ? contextRepositoryTable : { ...contextTable, repositories: undefined });
 }
@@ -92,6 +94,7 @@ function keyText(path: readonly string[]): string {
 function rowAt(path: readonly string[]): OptionRow | undefined {
   if (path[0] === "repositories") return ownRow(repositoryTable, path[2]);
   if (path[0] === "connections") return ownRow(connectionTable, path[2]);
+  if (path[0] === "identityProviders") return ownRow(providerTable, path[2]);
   if (path[0] === "contexts" && path[2] === "repositories") return ownRow(contextRepositoryTable, path[4]);
   if (path[0] === "contexts") return ownRow(contextTable, path[2]);
   return ownRow(optionTable, path[0]) ?? ownRow(optionTable, path.slice(0, 2).join("."));

@@ -77,8 +77,13 @@ export function createGraphqlExecutor(
 }
 
 /** The options that take effect without a restart. */
-function reloadable({ repositories, contexts, connections }: ResolvedOptions): Partial<ResolvedOptions> {
-  return { repositories, contexts, connections };
+function reloadable({
+  repositories,
+  contexts,
+  connections,
+  identityProviders,
+}: ResolvedOptions): Partial<ResolvedOptions> {
+  return { repositories, contexts, connections, identityProviders };
 }
 
 /** The options that a site admin may see: all except passwords and secrets. */

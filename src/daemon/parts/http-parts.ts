@@ -75,8 +75,11 @@ export function createHttpServer(options: ResolvedOptions, parts: DaemonParts, s
 
 function signInRoutes(
   options: ResolvedOptions,
-  { accounts, audit, catalog, searcher, tokenLifetimes }: DaemonParts,
-): Pick<Routes, "authenticator" | "origins" | "signIn" | "cookies" | "isNameTaken" | "oauth"> {
+  { accounts, audit, catalog, providers, searcher, tokenLifetimes }: DaemonParts,
+): Pick<
+  Routes,
+  "authenticator" | "origins" | "signIn" | "cookies" | "isNameTaken" | "oauth" | "providers" | "sessionUserId"
+> {
   const origins = new Origins(options.externalUrl, options.trustedOrigins);
   const sessionLifetimeMs = options.auth.sessionDays * dayMs;
   const access = {
@@ -111,6 +114,8 @@ function signInRoutes(
       baseUrl: ({ headers }) => urlFor(options.externalUrl, headers.get("host"), searcher.baseUrl),
     },
     cookies: { areSecure: options.externalUrl.startsWith("https:"), lifetimeMs: sessionLifetimeMs },
+    providers,
+    sessionUserId: (session) => accounts.sessions.find(session, new Date().getTime())?.id,
     isNameTaken: (name) => accounts.isNameTaken(name) || catalog.isReader(name),
   };
 }

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { Accounts } from "../../account/identity/accounts.js";
 import { ContextDirectory } from "../../account/context-directory.js";
 import { TokenLifetimes } from "../../account/identity/access-tokens.js";
+import { ProviderSignIn } from "../../account/sign-in/provider-sign-in.js";
 import { AuditLog } from "../../account/records/audit-log.js";
 import { sleep } from "../../base/deadline.js";
 import { shareLimits } from "../../base/fair-semaphore.js";
@@ -59,6 +60,7 @@ export interface DaemonParts {
   readonly remotes: RemoteRules;
   readonly accounts: Accounts;
   readonly contexts: ContextDirectory;
+  readonly providers: ProviderSignIn;
   readonly tokenLifetimes: TokenLifetimes;
   readonly watch: StoreWatch;
   readonly searcher: Searcher;
@@ -131,6 +133,7 @@ export function createParts(options: ResolvedOptions, files: CatalogSnapshots, l
     ...parts,
     remotes: new RemoteRules(options.data, options.git.networks),
     tokenLifetimes,
+    providers: createProviders(options, parts),
     watch,
     searcher,
     revisionCache: cache,
@@ -198,6 +201,20 @@ function createSpanExporter(
 
 function userAgent(): string {
   return `trawl/${programVersion()}`;
+}
+
+function createProviders(
+  { auth }: ResolvedOptions,
+  { accounts, audit, catalog, log }: Pick<DaemonParts, "accounts" | "audit" | "catalog" | "log">,
+): ProviderSignIn {
+  return new ProviderSignIn(accounts, audit, log, {
+    sessionLifetimeMs: auth.sessionDays * 86_400_000,
+    isReserved: (name) => catalog.isReader(name),
+    load: async (config) => {
+      const { IdentityProvider } = await import("../../account/sign-in/identity-provider.js");
+      return new IdentityProvider(config);
+    },
+  });
 }
 
 function createTokenLifetimes({ auth }: ResolvedOptions): TokenLifetimes {

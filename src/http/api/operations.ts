@@ -286,6 +286,12 @@ const notAuthorized: Operation["answers"] = {
   400: { description: "The program cannot be authorized: the page says why.", content: page },
 };
 
+const providerName = "The name of the identity provider in the configuration.";
+const notSignedIn: Operation["answers"] = {
+  404: { description: "There is no such provider.", content: page },
+  503: { description: "The provider does not answer: the page says why.", content: page },
+};
+
 /** What is in the metadata of this server, in both of its documents. */
 const serverMetadata = {
   issuer: text,
@@ -687,6 +693,69 @@ export const operations: readonly Operation[] = [
       ...notAuthorized,
     },
     failures: [403],
+  },
+  {
+    id: "signInWithProvider",
+    method: "GET",
+    pattern: "/-/oidc/NAME/sign-in",
+    tag: "oauth",
+    summary: "Sign in with an identity provider",
+    access: "anyone",
+    captures: [providerName],
+    parameters: [query("returnTo", "The path to which the browser goes afterwards.")],
+    answers: {
+      302: {
+        description: "To the provider.",
+        content: plain,
+        headers: { Location: "Its page.", "Set-Cookie": "What belongs to this sign-in." },
+      },
+      ...notSignedIn,
+    },
+  },
+  {
+    id: "answerOfProvider",
+    method: "GET",
+    pattern: "/-/oidc/NAME/callback",
+    tag: "oauth",
+    summary: "Where a provider sends the browser",
+    access: "anyone",
+    captures: [providerName],
+    parameters: ["code", "state", "iss", "error", "error_description"].map((name) =>
+      query(name, "As in OpenID Connect."),
+    ),
+    answers: {
+      302: {
+        description: "The browser is signed in.",
+        content: plain,
+        headers: { Location: "A path.", "Set-Cookie": "The session." },
+      },
+      403: { description: "The user is not signed in: the page says why.", content: page },
+      ...notSignedIn,
+    },
+  },
+  {
+    id: "linkAccountOfProvider",
+    method: "POST",
+    pattern: "/-/oidc/NAME/link",
+    tag: "oauth",
+    summary: "Begin to link an account of a provider to that of the user",
+    access: "browser",
+    captures: [providerName],
+    answers: ok(json(object({ location: text })), "Where the user signs in there."),
+    failures: [403, 404, 503],
+  },
+  {
+    id: "logoutByProvider",
+    method: "POST",
+    pattern: "/-/oidc/NAME/backchannel-logout",
+    tag: "oauth",
+    summary: "A provider ends sessions (OpenID Connect Back-Channel Logout)",
+    access: "anyone",
+    captures: [providerName],
+    body: form(["logout_token"]),
+    answers: ok(json(object({}))),
+    failures: [400, 404],
+    errorForm: "OAuthError",
   },
   {
     id: "decideOnAssistant",

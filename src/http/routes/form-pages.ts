@@ -75,6 +75,18 @@ export function problemPageText(problem: string): string {
   );
 }
 
+/** Why a sign-in with an identity provider is not possible. */
+export function signInProblemText(problem: string): string {
+  return pageText(
+    "Sign in",
+    `<h1>You are not signed in</h1><p role="alert">${escapeHtml(upperFirst(problem))}.</p><p><a href="/sign-in">Back to the sign-in</a></p>`,
+  );
+}
+
+function upperFirst(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}
+
 const decisionButtons =
   '<div><button name="decision" value="approve">Authorize</button><button name="decision" value="deny">Refuse</button></div></form>';
 

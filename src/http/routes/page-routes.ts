@@ -1,4 +1,5 @@
 import type { Authenticator } from "../../account/sign-in/authenticator.js";
+import type { ProviderSignIn } from "../../account/sign-in/provider-sign-in.js";
 import { type ContentServices, type Visit, withContext } from "./named-content.js";
 import { admit, refuse, refusePage } from "../access/guard.js";
 import { type PagePath, readPagePath } from "../../model/page-path.js";
@@ -27,6 +28,7 @@ export function pageHandler(
   services: ContentServices,
   raw: RawHandler,
   web: WebFiles | undefined,
+  providers: Pick<ProviderSignIn, "buttons">,
 ): Handler {
   return async (request, response) => {
     const { method, path } = request;
@@ -40,7 +42,7 @@ export function pageHandler(
     const entry = authenticator.authenticate(request, "search");
     const webPage = findWebPage(path);
     if (webPage?.needsCredential === false && isRead && entry.kind === "refused")
-      return replyPage(request, response, anonymous, web, webPage);
+      return replyPage(request, response, anonymous, web, webPage, 200, providers.buttons);
     if (entry.kind === "refused") {
       const isPage = isRead && pagePath?.page !== "raw" && !path.startsWith("/.");
       return isPage ? refusePage(request, response, entry) : refuse(response, entry);
@@ -53,7 +55,8 @@ export function pageHandler(
       if (webPage?.name === "search") return replyPage(request, response, viewer, web, webPage);
       if (webPage !== undefined && isMarkup && pagePath !== undefined) {
         const status = statusOfPage(visit, services, webPage.name, pagePath);
-        return replyPage(request, response, viewer, web, webPage, status);
+        const shown = pagesWithProviders.has(webPage.name) ? providers.buttons : [];
+        return replyPage(request, response, viewer, web, webPage, status, shown);
       }
       if (isMissingPage(path))
         return isMarkup
@@ -63,6 +66,9 @@ export function pageHandler(
     });
   };
 }
+
+/** Pages on which people sign in, or link an account of a provider. */
+const pagesWithProviders: ReadonlySet<WebPageName> = new Set(["sign-in", "account"]);
 
 /** Browsers name HTML in `Accept`; programs that follow links do not, and get plain text. */
 function asksForMarkup({ headers }: HttpRequest): boolean {

@@ -1,4 +1,5 @@
 import type { Authenticator } from "../../account/sign-in/authenticator.js";
+import type { ProviderSignIn } from "../../account/sign-in/provider-sign-in.js";
 import type { Origins } from "../../account/sign-in/origins.js";
 import type { Log } from "../../base/log.js";
 import { FairSemaphore, share, shareLimits } from "../../base/fair-semaphore.js";
@@ -22,6 +23,7 @@ import { requestCheck, type TrustedHosts } from "../access/request-check.js";
 import type { ResumableStreams } from "../../resume/resumable-streams.js";
 import type { ChangeWatches } from "../../search/changes/change-watch.js";
 import { addOAuthRoutes, type OAuthServices } from "./oauth-routes.js";
+import { addProviderRoutes, type ProviderServices } from "./provider-routes.js";
 import { addSearchJobRoutes } from "./search-job-routes.js";
 import { addSignInRoutes, type SignInServices } from "./sign-in-routes.js";
 import { type SearchHandler, streamHandler } from "./stream-route.js";
@@ -117,12 +119,16 @@ export function addRoutes(server: HttpServer, services: Services): void {
   addMcpRoutes(server, { ...services, contextFor: services.content.contextFor });
   addSignInRoutes(server, services);
   addOAuthRoutes(server, services);
+  addProviderRoutes(server, { ...services, baseUrl: services.oauth.baseUrl });
   addClientRoutes(server, services, guard);
   addOpenApiRoute(server, services.externalUrl, guard);
   addWebhookRoute(server, services.webhooks);
   addWebFileRoute(server, services.web);
   const raw = rawHandler(services.content, services.sharePercent);
-  server.otherwise(pageHandler(services.authenticator, services.content, raw, services.web), "pages");
+  server.otherwise(
+    pageHandler(services.authenticator, services.content, raw, services.web, services.providers),
+    "pages",
+  );
 }
 
 /** The services that the routes use. */
@@ -136,6 +142,8 @@ export interface Services {
   readonly cookies: SignInServices["cookies"];
   readonly isNameTaken: SignInServices["isNameTaken"];
   readonly oauth: OAuthServices["oauth"];
+  readonly providers: ProviderServices["providers"] & Pick<ProviderSignIn, "buttons">;
+  readonly sessionUserId: ProviderServices["sessionUserId"];
   readonly search: SearchHandler;
   /** Streams that wait for changes. */
   readonly watches: Pick<ChangeWatches, "refusal" | "run">;

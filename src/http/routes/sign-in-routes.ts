@@ -125,7 +125,7 @@ function replyTooManyNames(response: HttpResponse, waitMs: number): void {
   );
 }
 
-function cookieText(session: string, { areSecure, lifetimeMs }: CookieSettings): string {
+export function cookieText(session: string, { areSecure, lifetimeMs }: CookieSettings): string {
   return `${sessionCookie}=${session}; Path=/; Max-Age=${Math.floor(lifetimeMs / 1000)}; HttpOnly; SameSite=Lax${areSecure ? "; Secure" : ""}`;
 }
 
@@ -142,7 +142,7 @@ function formHandler(origins: Pick<Origins, "trusts">, handler: FormHandler): Ha
   };
 }
 
-function isForeign(origins: Pick<Origins, "trusts">, { headers }: HttpRequest): boolean {
+export function isForeign(origins: Pick<Origins, "trusts">, { headers }: HttpRequest): boolean {
   const origin = headers.get("origin");
   return origin !== undefined && !origins.trusts(origin, headers.get("host"));
 }
@@ -158,7 +158,7 @@ function isOwnLink(origins: Pick<Origins, "trusts">, { headers }: HttpRequest): 
   return URL.canParse(referrer) && origins.trusts(new URL(referrer).origin, headers.get("host"));
 }
 
-function refuseForeign(response: HttpResponse): void {
+export function refuseForeign(response: HttpResponse): void {
   response.reply(
     403,
     plainText,

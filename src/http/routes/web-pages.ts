@@ -3,7 +3,7 @@ import { readCookie } from "../../account/sign-in/credential.js";
 import { escapeHtml } from "../../base/html.js";
 import { pageTextUrl, readPagePath } from "../../model/page-path.js";
 import type { Viewer } from "../../model/viewer.js";
-import { themeCookie, type PageViewer, type WebPage } from "../../model/web-page.js";
+import { themeCookie, type PageViewer, type ProviderButton, type WebPage } from "../../model/web-page.js";
 import type { Handler } from "../server/handler.js";
 import { plainText, type Headers } from "../server/headers.js";
 import type { HttpRequest } from "../server/request.js";
@@ -87,12 +87,17 @@ export function replyPage(
   files: WebFiles | undefined,
   page: WebPage | undefined,
   status = 200,
+  signInWith: readonly ProviderButton[] = [],
 ): void {
   if (files === undefined) return response.reply(status, plainText, missingText(request));
   // The browser asks for a few things at a time, in this order: the text takes longest.
   const links = status === 200 && page?.name === "code" ? [...textLinks(request.path)] : [];
   for (const file of page === undefined ? [] : files.filesOf(page)) links.push(linkOfFile(file));
-  response.reply(status, documentHeaders, pageDocument(files, links, viewer, request.headers.get("cookie")));
+  response.reply(
+    status,
+    documentHeaders,
+    pageDocument(files, links, describeViewer(viewer, signInWith), request.headers.get("cookie")),
+  );
 }
 
 function linkOfFile(file: string): string {
@@ -109,12 +114,14 @@ function textLinks(path: string): readonly string[] {
 }
 
 /** What the browser needs at first is in the document, so that nothing moves when it arrives. */
-function pageDocument(files: WebFiles, links: readonly string[], viewer: Viewer, cookies: string | undefined): string {
+function pageDocument(
+  files: WebFiles,
+  links: readonly string[],
+  viewer: PageViewer,
+  cookies: string | undefined,
+): string {
   const theme = readCookie(cookies, themeCookie);
-  const { name, isSiteAdmin, isSignedIn } = viewer;
-  const about = escapeHtml(
-    JSON.stringify({ name, isSiteAdmin, isSignedIn, sentMs: new Date().getTime() } satisfies PageViewer),
-  );
+  const about = escapeHtml(JSON.stringify(viewer));
   return files.document
     .replace(
       '<html lang="en">',
@@ -122,6 +129,11 @@ function pageDocument(files: WebFiles, links: readonly string[], viewer: Viewer,
     )
     .replace('<meta name="trawl-viewer" content="{}"', () => `<meta name="trawl-viewer" content="${about}"`)
     .replace("</head>", () => `${links.join("")}</head>`);
+}
+
+function describeViewer({ name, isSiteAdmin, isSignedIn }: Viewer, signInWith: readonly ProviderButton[]): PageViewer {
+  const about = { name, isSiteAdmin, isSignedIn, sentMs: new Date().getTime() };
+  return signInWith.length === 0 ? about : { ...about, signInWith };
 }
 
 function missingText({ headers }: HttpRequest): string {

@@ -1,8 +1,9 @@
 import { useEffect } from "preact/hooks";
-import { sendForm } from "../api/api-error.js";
+import { beginLink, sendForm } from "../api/api-error.js";
 import { useGraphql } from "../api/use-graphql.js";
 import { address } from "../route/router.js";
 import { viewer } from "../route/viewer.js";
+import { ActionError, useAction } from "../ui/action.js";
 import { Form, TextField } from "../ui/form.js";
 import { Found, State } from "../ui/states.js";
 import { graphql } from "../api/graphql.js";
@@ -49,6 +50,7 @@ export function AccountPage() {
             <Profile user={user} />
             <Tokens userId={user.id} maySudo={user.siteAdmin === true && user.username === viewer.name} />
             {user.username === viewer.name && <Password />}
+            {user.username === viewer.name && viewer.isSignedIn && <Providers />}
             <section class="panel account-part" aria-labelledby="settings-text">
               <h2 id="settings-text">Settings as JSON</h2>
               <p class="soft">They take precedence over those of your organizations and of the site.</p>
@@ -102,6 +104,32 @@ function Profile({ user }: { readonly user: AccountUser }) {
 async function signOut(): Promise<void> {
   await sendForm("/-/sign-out", {});
   window.location.assign("/");
+}
+
+/** The accounts elsewhere with which the user may sign in. */
+function Providers() {
+  const action = useAction();
+  const providers = viewer.signInWith ?? [];
+  if (providers.length === 0) return null;
+  const link = (name: string) => action.run(async () => window.location.assign(await beginLink(name)));
+  return (
+    <section class="panel account-part" aria-labelledby="providers">
+      <h2 id="providers">Sign-in with other accounts</h2>
+      <p class="soft">Link an account of yours to sign in here with it.</p>
+      <ActionError action={action} />
+      {providers.map(({ name, label }) => (
+        <button
+          key={name}
+          type="button"
+          class="button"
+          disabled={action.isRunning.value}
+          onClick={() => void link(name)}
+        >
+          Link an account of {label}
+        </button>
+      ))}
+    </section>
+  );
 }
 
 const passwordMutation = `mutation ChangePassword($old: String!, $new: String!) {

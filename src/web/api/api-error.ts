@@ -82,3 +82,9 @@ export async function sendForm(path: string, fields: Readonly<Record<string, unk
     body: JSON.stringify(fields),
   });
 }
+
+/** Begins to link an account at an identity provider; returns the address where its user signs in there. */
+export async function beginLink(provider: string): Promise<string> {
+  const response = await request(`/-/oidc/${encodeURIComponent(provider)}/link`, { method: "POST" });
+  return ((await response.json()) as { readonly location: string }).location;
+}

@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { sendForm } from "../api/api-error.js";
 import { address } from "../route/router.js";
+import { viewer } from "../route/viewer.js";
 import { Form, TextField } from "../ui/form.js";
 import { Notice } from "../ui/states.js";
 import "./sign-in-page.css";
@@ -31,12 +32,23 @@ function SignIn() {
         <TextField label="Name or e-mail address" name="name" autoComplete="username" />
         <TextField label="Password" name="password" type="password" autoComplete="current-password" />
       </Form>
+      <Providers />
       <p class="soft">
         No account? <a href="/sign-up">Create one</a>, if this server allows it. A forgotten password is set anew with a
         link that a site admin makes.
       </p>
     </>
   );
+}
+
+/** Links, because the provider has the next page. */
+function Providers() {
+  const query = new URLSearchParams({ returnTo: address.value.searchParams.get("returnTo") ?? "/" });
+  return (viewer.signInWith ?? []).map(({ name, label }) => (
+    <a key={name} class="button" href={`/-/oidc/${encodeURIComponent(name)}/sign-in?${query}`}>
+      Sign in with {label}
+    </a>
+  ));
 }
 
 function SignUp() {

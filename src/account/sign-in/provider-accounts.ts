@@ -1,0 +1,173 @@
+import { errorMessage, TrawlError } from "../../base/errors.js";
+import type { Accounts } from "../identity/accounts.js";
+import type { NewUser, User } from "../identity/user.js";
+import type { Actor, Sender } from "../records/audit-log.js";
+import { checkName } from "../records/validation.js";
+import type { ProviderAnswer } from "./identity-provider.js";
+import type { ProviderConfig } from "./provider-config.js";
+import { ProviderProblem } from "./provider-problem.js";
+
+/** Names that are tried for an account: `ann`, `ann-2`, and so on. */
+const namesMax = 50;
+
+const nameCharsMax = 200;
+
+/**
+ * The accounts of those who sign in with a provider. An account is found by issuer and subject only: names and addresses can be
+ * given to somebody else, and some providers let users choose theirs.
+ */
+export class ProviderAccounts {
+  readonly #accounts: Accounts;
+  /** As in `SignInSettings`. */
+  readonly #isReserved: (name: string) => boolean;
+
+  constructor(accounts: Accounts, isReserved: (name: string) => boolean) {
+    this.#accounts = accounts;
+    this.#isReserved = isReserved;
+  }
+
+  /** The account of somebody who has signed in, which may be a new one. Rejects with `ProviderProblem` if there is none. */
+  async enter(config: ProviderConfig, answer: ProviderAnswer, sender: Sender): Promise<User> {
+    const known = this.#accounts.identities.find(answer);
+    const user =
+      known ?? (await this.#linkedByAddress(config, answer, sender)) ?? (await this.#signUp(config, answer, sender));
+    await this.setMemberships(config, user, answer.groups, sender);
+    return user;
+  }
+
+  /** Links the account of a provider to that of a user who is signed in. */
+  async link(config: ProviderConfig, userId: number, answer: ProviderAnswer, sender: Sender): Promise<User> {
+    const user = this.#accounts.user(userId);
+    if (user === undefined) throw new ProviderProblem("refused", "your account does not exist any more");
+    const known = this.#accounts.identities.find(answer);
+    if (known !== undefined && known.id !== user.id)
+      throw new ProviderProblem("refused", `this account at ${config.displayName} belongs to another user here`);
+    if (known === undefined)
+      await this.#accounts.identities.link(user.name, answer, config.name, toActor(user.name, config, sender));
+    await this.setMemberships(config, user, answer.groups, sender);
+    return user;
+  }
+
+  /** Makes the user a member of the organizations of these groups, and of no other one that the provider decides about. */
+  async setMemberships(
+    { organizations: nameByGroup, ...config }: ProviderConfig,
+    user: User,
+    groups: readonly string[] | undefined,
+    sender: Sender,
+  ): Promise<void> {
+    if (groups === undefined) return;
+    const { organizations } = this.#accounts;
+    const wanted = new Set(groups.flatMap((group) => (Object.hasOwn(nameByGroup, group) ? [nameByGroup[group]] : [])));
+    for (const name of new Set(Object.values(nameByGroup))) {
+      const isMember = organizations.byName(name)?.memberIds.includes(user.id) === true;
+      if (isMember === wanted.has(name)) continue;
+      const actor = toActor(user.name, config, sender);
+      if (organizations.byName(name) === undefined)
+        await organizations.create({ name, displayName: "", memberIds: [] }, actor);
+      await organizations.setMember(name, user.name, wanted.has(name), actor);
+    }
+  }
+
+  /** Only where both sides have verified the address. */
+  async #linkedByAddress(config: ProviderConfig, answer: ProviderAnswer, sender: Sender): Promise<User | undefined> {
+    if (!config.linkVerifiedEmail || answer.verifiedEmail === "") return undefined;
+    const { emails, identities } = this.#accounts;
+    const user = this.#accounts.user(emails.findVerifiedOwner(answer.verifiedEmail) ?? 0);
+    // An account that somebody else signs in to by this provider is not theirs, too.
+    if (user === undefined || identities.forUser(user.id).some(({ issuer }) => issuer === answer.issuer))
+      return undefined;
+    return identities.link(user.name, answer, config.name, toActor(user.name, config, sender));
+  }
+
+  async #signUp(config: ProviderConfig, answer: ProviderAnswer, sender: Sender): Promise<User> {
+    requireSignUp(config, answer);
+    const base = chooseName(answer);
+    if (base === "")
+      throw new ProviderProblem("refused", `${config.displayName} says no name that could be yours here`);
+    // What the provider alone decides is also the name that somebody has listed before the first sign-in.
+    const names = config.trustUsernames ? [base] : this.#freeNames(base);
+    for (const name of names) {
+      try {
+        return await this.#accounts.createUser(this.#newUser(name, config, answer), toActor(name, config, sender));
+      } catch (error) {
+        const isTaken = error instanceof TrawlError && error.code === "conflict" && this.#accounts.isNameTaken(name);
+        if (!isTaken) throw toProblem(error);
+      }
+    }
+    throw new ProviderProblem(
+      "refused",
+      `the name ${JSON.stringify(base)} belongs to another account here: ask a site admin`,
+    );
+  }
+
+  #freeNames(base: string): readonly string[] {
+    const isFree = (name: string): boolean => !this.#accounts.isNameTaken(name) && !this.#isReserved(name);
+    return [base, ...Array.from({ length: namesMax - 1 }, (_, at) => `${base}-${at + 2}`)].filter(isFree);
+  }
+
+  #newUser(
+    name: string,
+    config: ProviderConfig,
+    { issuer, subject, displayName, verifiedEmail }: ProviderAnswer,
+  ): NewUser {
+    const hasAddress = verifiedEmail !== "" && this.#accounts.emails.findOwner(verifiedEmail) === undefined;
+    return {
+      name,
+      displayName: displayName.slice(0, nameCharsMax),
+      isSiteAdmin: false,
+      identity: { issuer, subject, provider: config.name },
+      ...(hasAddress ? { email: { address: verifiedEmail, isVerified: true } } : {}),
+    };
+  }
+}
+
+/** Throws `ProviderProblem` unless the rules of the provider let this person have an account. */
+function requireSignUp(config: ProviderConfig, { verifiedEmail, groups }: ProviderAnswer): void {
+  const { displayName, signUp, signUpDomains, signUpGroups } = config;
+  if (signUp === "all") return;
+  const refused = (reason: string): ProviderProblem =>
+    new ProviderProblem("refused", `${reason}: ask a site admin for one`);
+  if (signUp === "none")
+    throw refused(`your account at ${displayName} is linked to no account here, and none is made by signing in`);
+  const domain = verifiedEmail.slice(verifiedEmail.lastIndexOf("@") + 1).toLowerCase();
+  const isListed =
+    (verifiedEmail !== "" && signUpDomains.includes(domain)) ||
+    groups?.some((group) => signUpGroups.includes(group)) === true;
+  if (!isListed)
+    throw refused(
+      verifiedEmail === "" && signUpDomains.length > 0
+        ? `${displayName} names neither a verified address nor a group with which you would get an account here`
+        : "neither your address nor your groups give you an account here",
+    );
+}
+
+/** A valid name from what the provider says; "" if there is none. */
+function chooseName({ username, verifiedEmail, displayName }: ProviderAnswer): string {
+  for (const text of [username, verifiedEmail, displayName]) {
+    const [local = ""] = text.split("@");
+    const name = local
+      .replace(/[^A-Za-z0-9_.-]+/g, "-")
+      .replace(/[.-]{2,}/g, "-")
+      .replace(/^[.-]+/, "")
+      .replace(/[.-]+$/, "")
+      .slice(0, nameCharsMax);
+    try {
+      checkName(name);
+      return name;
+    } catch {
+      // The next one may be one.
+    }
+  }
+  return "";
+}
+
+function toActor(who: string, { name }: Pick<ProviderConfig, "name">, sender: Sender): Actor {
+  return { who, sudoBy: undefined, ...sender, via: `identity provider ${name}` };
+}
+
+/** An account that cannot be made is a refusal, unless it is a fault of ours. */
+function toProblem(error: unknown): unknown {
+  return error instanceof TrawlError && error.httpStatus < 500
+    ? new ProviderProblem("refused", `your account cannot be made: ${errorMessage(error)}`, { cause: error })
+    : error;
+}

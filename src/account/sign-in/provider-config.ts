@@ -1,0 +1,38 @@
+/** Who may get an account by signing in with a provider: nobody, those whom `signUpDomains` or `signUpGroups` list, or everybody. */
+export type SignUpRule = "none" | "listed" | "all";
+
+/** An item of `identityProviders`, with its defaults. */
+export interface ProviderConfig {
+  /** In addresses and in the audit log. */
+  readonly name: string;
+  /** On the button of the sign-in page. */
+  readonly displayName: string;
+  readonly issuer: string;
+  readonly clientId: string;
+  /** Where the secret is read from; "" for a public client. */
+  readonly clientSecret: string;
+  readonly scopes: readonly string[];
+  /** What the provider is told to ask the user, as "consent"; "" for nothing. */
+  readonly prompt: string;
+  readonly usernameClaim: string;
+  readonly groupsClaim: string;
+  readonly signUp: SignUpRule;
+  /** In lower case. */
+  readonly signUpDomains: readonly string[];
+  readonly signUpGroups: readonly string[];
+  readonly trustUsernames: boolean;
+  readonly linkVerifiedEmail: boolean;
+  /** The name of an organization by group. */
+  readonly organizations: Readonly<Record<string, string>>;
+  readonly refreshSeconds: number;
+  readonly sessionHours: number;
+}
+
+/** How long one answer of a provider is waited for, and how long it may be: keys of large providers have some 10 KB. */
+export const providerAnswerMs = 5_000;
+export const providerBytesMax = 256 << 10;
+
+/** The path below which the routes of a provider are. */
+export function providerPath(name: string, what: "sign-in" | "callback" | "link" | "backchannel-logout"): string {
+  return `/-/oidc/${name}/${what}`;
+}

@@ -1,0 +1,341 @@
+import { BoundedMap } from "../../base/bounded-map.js";
+import { callEvery, monotonicMs, type PendingCall } from "../../base/deadline.js";
+import { errorMessage, TrawlError } from "../../base/errors.js";
+import type { Log } from "../../base/log.js";
+import type { ProviderButton } from "../../model/web-page.js";
+import type { Accounts } from "../identity/accounts.js";
+import type { ProviderSession, SessionProvider } from "../identity/sessions.js";
+import { hashOfSecretText } from "../identity/secret-text.js";
+import type { User } from "../identity/user.js";
+import { type Actor, auditEntry, type AuditLog, type Sender } from "../records/audit-log.js";
+import { attemptsIn, networkPrefix, RateLimiter } from "../records/rate-limiter.js";
+import type { IdentityProvider, ProviderAnswer } from "./identity-provider.js";
+import { ProviderAccounts } from "./provider-accounts.js";
+import type { ProviderConfig } from "./provider-config.js";
+import { ProviderProblem } from "./provider-problem.js";
+import { ProviderTickets, type Ticket } from "./provider-tickets.js";
+
+export interface ProviderSettings {
+  /** Of a session for which the provider is asked from time to time. */
+  readonly sessionLifetimeMs: number;
+  /** As in `SignInSettings`. */
+  readonly isReserved: (name: string) => boolean;
+  /** Makes a provider. The libraries are loaded only where one is configured. */
+  readonly load: (config: ProviderConfig) => Promise<IdentityProvider>;
+}
+
+export interface ProviderEntry {
+  readonly session: string;
+  readonly lifetimeMs: number;
+  readonly returnTo: string;
+}
+
+/** Answers of providers from one network that are exchanged: each is up to four requests to the provider. */
+const limitOfAnswers = attemptsIn(60_000, 120);
+
+/** Exchanges at the same time; each takes 20 s at most. */
+const exchangesMax = 100;
+
+/** Lines of the log about refusals; the audit log has its own limit. */
+const limitOfLines = attemptsIn(60_000, 20);
+
+/** Messages of logouts that are remembered, so that none is used twice; each is valid for minutes. */
+const logoutsMax = 10_000;
+
+/** Sessions that are refreshed at the same time. */
+const refreshesMax = 4;
+
+/** How often sessions are looked through for those that have to be refreshed. */
+const lookMs = 1_000;
+
+/** A provider that does not answer for this many periods ends the session. */
+const missedMax = 4;
+
+/** What this process knows of a session that is refreshed. Times are monotonic. */
+interface Refreshed {
+  readonly refreshToken: string;
+  /** When the provider has last said that the user is signed in. */
+  readonly checkedMs: number;
+  /** When it was last asked. */
+  readonly askedMs: number;
+}
+
+/**
+ * Sign-in with identity providers, and the end of the sessions that began with one: when the provider says so (back-channel logout), when
+ * it refuses to refresh, when it does not answer for long, and when it is no longer configured.
+ *
+ * Refresh tokens are only in memory, so the sessions that depend on one end soon after a restart of the process; the provider then signs
+ * the browser in again without a question, if its own session goes on.
+ */
+export class ProviderSignIn {
+  readonly #accounts: Accounts;
+  readonly #audit: AuditLog;
+  readonly #log: Log;
+  readonly #settings: ProviderSettings;
+  readonly #users: ProviderAccounts;
+  readonly #tickets = new ProviderTickets();
+  readonly #answers = new RateLimiter(limitOfAnswers);
+  readonly #logged = new RateLimiter(limitOfLines);
+  readonly #logouts = new BoundedMap<string, true>(logoutsMax, () => 1);
+  /** By the id of the session. */
+  readonly #refreshed = new Map<string, Refreshed>();
+  /** Sessions about which the provider is being asked. */
+  readonly #asked = new Set<string>();
+  readonly #startMs = monotonicMs();
+  #configs: ReadonlyMap<string, ProviderConfig> = new Map();
+  #providers = new Map<string, Promise<IdentityProvider>>();
+  #exchanges = 0;
+  #look: PendingCall | undefined;
+
+  constructor(accounts: Accounts, audit: AuditLog, log: Log, settings: ProviderSettings) {
+    this.#accounts = accounts;
+    this.#audit = audit;
+    this.#log = log;
+    this.#settings = settings;
+    this.#users = new ProviderAccounts(accounts, settings.isReserved);
+  }
+
+  /** Takes the place of what was configured before. */
+  configure(configs: readonly ProviderConfig[]): void {
+    this.#configs = new Map(configs.map((config) => [config.name, config]));
+    this.#providers = new Map();
+  }
+
+  /** Begins to look after sessions. Caller guarantees: the accounts are loaded. */
+  start(): void {
+    this.#look ??= callEvery(lookMs, () => this.#refreshDue());
+  }
+
+  close(): void {
+    this.#look?.cancel();
+  }
+
+  /** In the order of the configuration. */
+  get buttons(): readonly ProviderButton[] {
+    return [...this.#configs.values()].map(({ name, displayName }) => ({ name, label: displayName }));
+  }
+
+  has(name: string): boolean {
+    return this.#configs.has(name);
+  }
+
+  /** Begins a sign-in, or the link to the account of a user: where the browser goes, and the value of its cookie. */
+  async begin(
+    name: string,
+    redirectUri: string,
+    returnTo: string,
+    linksUserId: number | undefined,
+    sender: Sender,
+  ): Promise<{ readonly location: string; readonly ticket: Ticket; readonly sealed: string }> {
+    const ticket = this.#tickets.issue(name, returnTo, linksUserId, new Date().getTime());
+    return this.#recorded(name, sender, async () => {
+      const location = await (await this.#provider(name)).begin(redirectUri, ticket);
+      return { location, ticket, sealed: this.#tickets.seal(ticket) };
+    });
+  }
+
+  /** Whom the answer of a provider signs in. `signedInId` is the user of the browser's session. */
+  async finish(
+    name: string,
+    redirectUri: string,
+    { query, state, cookie }: { readonly query: string; readonly state: string; readonly cookie: string | undefined },
+    signedInId: number | undefined,
+    sender: Sender,
+  ): Promise<ProviderEntry> {
+    return this.#recorded(name, sender, async (config) => {
+      const ticket = this.#tickets.open(cookie ?? "", name, state, new Date().getTime());
+      if (ticket === undefined)
+        throw new ProviderProblem(
+          "refused",
+          "this sign-in was not begun in this browser, or too long ago: begin again",
+        );
+      const answer = await this.#exchange(name, sender, async (provider) =>
+        provider.finish(redirectUri, query, ticket),
+      );
+      const user = await this.#enter(config, ticket, answer, signedInId, sender);
+      const isRefreshed = answer.refreshToken !== undefined;
+      const lifetimeMs = isRefreshed
+        ? this.#settings.sessionLifetimeMs
+        : Math.min(this.#settings.sessionLifetimeMs, config.sessionHours * 3_600_000);
+      const session = await this.#open(user, config, answer, lifetimeMs, sender);
+      return { session, lifetimeMs, returnTo: ticket.returnTo };
+    });
+  }
+
+  /** Ends the sessions that a provider names. */
+  async logOut(name: string, token: string, sender: Sender): Promise<void> {
+    await this.#recorded(name, sender, async () => {
+      const { issuer, subject, sessionId } = await this.#exchange(name, sender, async (provider) =>
+        provider.readLogout(token, (id) => this.#isNewLogout(name, id)),
+      );
+      const ended = this.#accounts.sessions
+        .providerSessions()
+        .filter(
+          ({ provider }) =>
+            provider.issuer === issuer &&
+            (subject === undefined || provider.subject === subject) &&
+            (sessionId === undefined || provider.sessionId === sessionId),
+        );
+      await this.#end(ended, "the provider has ended it", sender);
+    });
+  }
+
+  async #enter(
+    config: ProviderConfig,
+    { linksUserId }: Ticket,
+    answer: ProviderAnswer,
+    signedInId: number | undefined,
+    sender: Sender,
+  ): Promise<User> {
+    if (linksUserId === undefined) return this.#users.enter(config, answer, sender);
+    if (linksUserId !== signedInId)
+      throw new ProviderProblem(
+        "refused",
+        "you are no longer signed in with the account that you want to link: begin again",
+      );
+    return this.#users.link(config, linksUserId, answer, sender);
+  }
+
+  async #open(
+    user: User,
+    { name }: ProviderConfig,
+    { issuer, subject, sessionId, refreshToken }: ProviderAnswer,
+    lifetimeMs: number,
+    sender: Sender,
+  ): Promise<string> {
+    const actor: Actor = { who: user.name, sudoBy: undefined, ...sender };
+    const provider: SessionProvider = {
+      name,
+      issuer,
+      subject,
+      isRefreshed: refreshToken !== undefined,
+      ...(sessionId === undefined ? {} : { sessionId }),
+    };
+    const isLinked = (): boolean => this.#accounts.identities.find(provider)?.id === user.id;
+    const entry = auditEntry("sign-in", actor, { user: user.name, provider: name, subject });
+    const session = await this.#accounts.sessions.open(user, lifetimeMs, isLinked, entry, provider);
+    const nowMs = monotonicMs();
+    if (refreshToken !== undefined)
+      this.#refreshed.set(hashOfSecretText(session), { refreshToken, checkedMs: nowMs, askedMs: nowMs });
+    return session;
+  }
+
+  /** Runs it, unless too much of it runs. */
+  async #exchange<T>(name: string, { from }: Sender, use: (provider: IdentityProvider) => Promise<T>): Promise<T> {
+    if (this.#exchanges >= exchangesMax || this.#answers.begin(networkPrefix(from), monotonicMs()) > 0)
+      throw new ProviderProblem("unreachable", "too many people sign in at the same time: try again in a minute");
+    this.#exchanges++;
+    try {
+      return await use(await this.#provider(name));
+    } finally {
+      this.#exchanges--;
+    }
+  }
+
+  /** Records why it fails. Rejects with `not-found` if there is no such provider. */
+  async #recorded<T>(name: string, sender: Sender, act: (config: ProviderConfig) => Promise<T>): Promise<T> {
+    const config = this.#configs.get(name);
+    if (config === undefined)
+      throw new TrawlError("not-found", `there is no identity provider ${JSON.stringify(name)}`);
+    try {
+      return await act(config);
+    } catch (error) {
+      if (error instanceof ProviderProblem) {
+        this.#audit.recordProviderRefusal(sender, name, error.message);
+        if (this.#logged.begin("", monotonicMs()) === 0)
+          this.#log.warn(
+            { provider: name, from: sender.from, err: error.cause },
+            `a sign-in was refused: ${error.message}`,
+          );
+      }
+      throw error;
+    }
+  }
+
+  #provider(name: string): Promise<IdentityProvider> {
+    const config = this.#configs.get(name);
+    if (config === undefined)
+      throw new TrawlError("not-found", `there is no identity provider ${JSON.stringify(name)}`);
+    const known = this.#providers.get(name) ?? this.#settings.load(config);
+    this.#providers.set(name, known);
+    return known;
+  }
+
+  #isNewLogout(name: string, id: string): boolean {
+    const key = hashOfSecretText(`${name} ${id}`);
+    if (this.#logouts.get(key) === true) return false;
+    this.#logouts.set(key, true);
+    return true;
+  }
+
+  /** Asks about the sessions that are due, a few at a time. */
+  #refreshDue(): void {
+    const { sessions } = this.#accounts;
+    for (const id of this.#refreshed.keys()) if (!sessions.has(id)) this.#refreshed.delete(id);
+    for (const session of sessions.providerSessions()) {
+      if (this.#asked.size >= refreshesMax) return;
+      if (!this.#asked.has(session.id) && this.#isDue(session)) void this.#ask(session);
+    }
+  }
+
+  #isDue({ id, provider }: ProviderSession): boolean {
+    const config = this.#configs.get(provider.name);
+    if (config === undefined) return true;
+    const askedMs = this.#refreshed.get(id)?.askedMs ?? this.#startMs;
+    return provider.isRefreshed && monotonicMs() - askedMs >= config.refreshSeconds * 1000;
+  }
+
+  async #ask(session: ProviderSession): Promise<void> {
+    this.#asked.add(session.id);
+    try {
+      const reason = await this.#findEnd(session);
+      if (reason !== undefined) await this.#end([session], reason, { from: "identity provider" });
+    } catch (error) {
+      this.#log.error({ err: error }, `a session of an identity provider was not looked after: ${errorMessage(error)}`);
+    } finally {
+      this.#asked.delete(session.id);
+    }
+  }
+
+  /** Why the session ends; undefined if it goes on. */
+  async #findEnd({ id, userId, provider: { name, issuer, subject } }: ProviderSession): Promise<string | undefined> {
+    const config = this.#configs.get(name);
+    if (config === undefined) return "its identity provider is not configured any more";
+    const known = this.#refreshed.get(id);
+    if (known === undefined) return "the provider cannot be asked about it after a restart";
+    this.#refreshed.set(id, { ...known, askedMs: monotonicMs() });
+    try {
+      const answer = await (await this.#provider(name)).refresh(known.refreshToken, issuer, subject);
+      const nowMs = monotonicMs();
+      this.#refreshed.set(id, {
+        refreshToken: answer.refreshToken ?? known.refreshToken,
+        checkedMs: nowMs,
+        askedMs: nowMs,
+      });
+      const user = this.#accounts.user(userId);
+      if (user !== undefined)
+        await this.#users.setMemberships(config, user, answer.groups, { from: "identity provider" });
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof ProviderProblem)) throw error;
+      if (error.kind === "refused") return error.message;
+      const isLong = monotonicMs() - known.checkedMs >= missedMax * config.refreshSeconds * 1000;
+      return isLong ? `the provider has not answered for long: ${error.message}` : undefined;
+    }
+  }
+
+  /** Ends these sessions, with a line of the audit log for each user. */
+  async #end(sessions: readonly ProviderSession[], reason: string, sender: Sender): Promise<void> {
+    const byUser = new Map<number, ProviderSession[]>();
+    for (const session of sessions) byUser.set(session.userId, [...(byUser.get(session.userId) ?? []), session]);
+    for (const [userId, own] of byUser) {
+      const user = this.#accounts.user(userId)?.name ?? String(userId);
+      const actor: Actor = { who: user, sudoBy: undefined, ...sender };
+      const what = { user, provider: own[0]?.provider.name, count: own.length, reason };
+      await this.#accounts.sessions.closeById(
+        own.map(({ id }) => id),
+        auditEntry("sessions-ended", actor, what),
+      );
+    }
+  }
+}

@@ -1,0 +1,357 @@
+/** Sign-in with OpenID Connect at a real provider, which also lies. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { GraphqlSite } from "../support/graphql-site.js";
+import { clientId, TestProvider, Visitor } from "../support/identity-provider.js";
+import { configure } from "../support/shared-daemon.js";
+import { until } from "../support/waiting.js";
+
+const secret = "a secret of the client";
+
+/** What a page says that refuses. */
+function alertIn(html: string): string | undefined {
+  return /role="alert">([^<]*)/
+    .exec(html)?.[1]
+    ?.replaceAll("&#34;", '"')
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">");
+}
+
+/** A daemon, a provider `acme`, and people with browsers. */
+class Scene {
+  readonly site: GraphqlSite;
+  readonly provider: TestProvider;
+  readonly #folder: string;
+
+  private constructor(site: GraphqlSite, provider: TestProvider, folder: string) {
+    this.site = site;
+    this.provider = provider;
+    this.#folder = folder;
+  }
+
+  static async start(t: Test, options: object = {}): Promise<Scene> {
+    const site = await GraphqlSite.start(t);
+    const scene = new Scene(site, await TestProvider.start(t, site.daemon.url, secret), t.testdir());
+    await scene.configure(options);
+    return scene;
+  }
+
+  get url(): string {
+    return this.site.daemon.url;
+  }
+
+  async configure(...all: readonly object[]): Promise<void> {
+    const file = join(this.#folder, "secret");
+    writeFileSync(file, `${secret}\n`);
+    const identityProviders = all.map((options) => ({
+      name: "acme",
+      displayName: "Acme",
+      issuer: this.provider.issuer,
+      clientId,
+      clientSecret: `file:${file}`,
+      ...options,
+    }));
+    await configure(this.site.daemon, { identityProviders });
+  }
+
+  async signIn(account: string, visitor = new Visitor(), provider = "acme", query = "returnTo=/search%3Fq=x") {
+    this.provider.account = account;
+    const { status, text, url } = await visitor.visit(`${this.url}/-/oidc/${provider}/sign-in?${query}`);
+    return { visitor, status, url, problem: alertIn(text) };
+  }
+
+  /** The name of whoever is signed in; undefined for nobody. */
+  async nameOf(visitor: Visitor): Promise<string | undefined> {
+    const query = "{ currentUser { username organizations { nodes { name } } } }";
+    const { data } = await this.site.ask({ cookie: visitor.session(this.url) }, query);
+    return (data as { currentUser: { username: string } | null }).currentUser?.username;
+  }
+
+  organization(name: string): Promise<readonly string[]> {
+    return this.site.daemon
+      .control("GET", "/.api/organizations")
+      .then(
+        (all) =>
+          (all as { name: string; members: readonly string[] }[]).find((one) => one.name === name)?.members ?? [],
+      );
+  }
+
+  get refusals(): readonly unknown[] {
+    return this.site.audited.filter(({ event }) => event === "sign-in-refused").map(({ reason }) => reason);
+  }
+}
+
+t.test("a provider that lies is refused, and one that is slow or gone is named", async (t) => {
+  const scene = await Scene.start(t, { signUp: "all" });
+  const { provider } = scene;
+  const expected: RegExp[] = [];
+  const lie = async (problem: RegExp, status = 403): Promise<void> => {
+    const answer = await scene.signIn("liar");
+    t.match(answer, { status, problem });
+    expected.push(problem);
+    t.equal(await scene.nameOf(answer.visitor), undefined);
+    provider.lies.clear();
+  };
+  provider.lieAboutTokens(() => ({ iss: "https://else.example" }));
+  await lie(/Acme sent an answer of another issuer/);
+  provider.lieAboutTokens(() => ({ aud: "another client" }));
+  await lie(/Acme sent an answer that is for another application/);
+  provider.lieAboutTokens(() => ({ nonce: "another one" }));
+  await lie(/Acme sent an answer that belongs to another sign-in/);
+  provider.lieAboutTokens(() => ({ sub: "somebody else" }));
+  await lie(/Acme sent answers about different users/);
+  provider.lieAboutTokens(() => ({ exp: 1 }));
+  await lie(/not valid at this time: compare the clocks/);
+  provider.lieAboutTokens(() => ({}), true);
+  await lie(/Acme .*signature|Acme .*key/i);
+  provider.lies.set("/me", (body) => JSON.stringify({ ...JSON.parse(body), sub: "somebody else" }));
+  await lie(/Acme sent answers about different users/);
+  for (const [groups, problem] of [
+    [{ admin: true }, /claim "groups" that is no list of texts/],
+    [["a", 1], /no list of texts/],
+    [Array.from({ length: 3_000 }, (_, at) => `group ${at}`), /3000 groups, more than 2000/],
+  ] as const) {
+    provider.lies.set("/me", (body) => JSON.stringify({ ...JSON.parse(body), groups }));
+    await lie(problem);
+  }
+  provider.lies.set("/me", (body) => JSON.stringify({ ...JSON.parse(body), _claim_names: { groups: "src1" } }));
+  await lie(/leaves the groups out/);
+  provider.lies.set("/token", () => "<html>");
+  await lie(/cannot be read/);
+  provider.lies.set("/token", () => `"${"x".repeat(300_000)}"`);
+  await lie(/sent more than 262144 bytes/, 503);
+  provider.lies.set("/token", () => new Promise(() => undefined));
+  await lie(/Acme did not answer within 5 s/, 503);
+  t.equal(await scene.nameOf((await scene.signIn("eve")).visitor), "eve", "and afterwards it is believed again");
+
+  await scene.configure({});
+  provider.lies.set("/.well-known/openid-configuration", (body) =>
+    body.replaceAll(provider.issuer, "https://else.example"),
+  );
+  await lie(/Acme sent an answer of another issuer/);
+  provider.stop();
+  await lie(/Acme cannot be reached \(ECONNREFUSED\)/, 503);
+  t.equal((await scene.signIn("eve", new Visitor(), "nobody")).status, 404);
+  // The audit log has some lines of each kind in a minute, of a few kinds, from one address.
+  for (const problem of expected.slice(0, 5))
+    t.ok(
+      scene.refusals.some((reason) => problem.test(String(reason))),
+      `the audit log has ${problem.source}`,
+    );
+});
+
+t.test("a new employee signs in, and is a member of the organizations of the groups", async (t) => {
+  const organizations = { "core-devs": "core", plans: "planning" };
+  const scene = await Scene.start(t, { signUp: "listed", signUpDomains: ["Acme.example"], organizations });
+  const { claims } = scene.provider;
+  const eve = {
+    name: "Eve Example",
+    email: "eve@acme.example",
+    email_verified: true,
+    groups: ["core-devs", "constructor"],
+  };
+  claims.set("eve", eve);
+  const { visitor, status, url } = await scene.signIn("eve");
+  t.match([status, url], [200, `${scene.url}/search?q=x`]);
+  t.equal(await scene.nameOf(visitor), "eve");
+  t.same([await scene.organization("core"), await scene.organization("planning")], [["eve"], []]);
+  const [sent = ""] = visitor.visited.slice(1);
+  t.match(new URL(sent).searchParams, new Map([["code_challenge_method", "S256"]]));
+  for (const name of ["state", "nonce", "code_challenge"])
+    t.ok((new URL(sent).searchParams.get(name) ?? "").length >= 43);
+  const { data } = await scene.site.ask(
+    "admin",
+    '{ user(username: "eve") { displayName emails { email verified } siteAdmin } }',
+  );
+  t.match(data, {
+    user: { displayName: "Eve Example", emails: [{ email: "eve@acme.example", verified: true }], siteAdmin: false },
+  });
+  t.match(
+    scene.site.audited
+      .filter(({ who }) => who === "eve")
+      .map(({ event, via, provider, subject }) => [event, via, provider, subject]),
+    [
+      ["user-created", "identity provider acme", "acme", "eve"],
+      ["organization-created", "identity provider acme"],
+      ["member-added", "identity provider acme"],
+      ["sign-in", undefined, "acme", "eve"],
+    ],
+  );
+
+  claims.set("eve", { ...eve, groups: ["plans"], email: "else@acme.example", preferred_username: "admin" });
+  t.equal(
+    await scene.nameOf((await scene.signIn("eve")).visitor),
+    "eve",
+    "the subject counts, and not a name or an address",
+  );
+  t.same(
+    [await scene.organization("core"), await scene.organization("planning")],
+    [[], ["eve"]],
+    "a group has vanished",
+  );
+});
+
+t.test("who gets an account, and under which name", async (t) => {
+  const scene = await Scene.start(t);
+  const { claims } = scene.provider;
+  t.match(await scene.signIn("eve"), { status: 403, problem: /linked to no account here, and none is made/ });
+  await scene.configure({ signUp: "listed", signUpDomains: ["acme.example"], signUpGroups: ["staff"] });
+  claims.set("unverified", { email: "u@acme.example", email_verified: false });
+  claims.set("foreign", { email: "acme.example@else.example", email_verified: true });
+  claims.set("staff", { groups: ["staff"] });
+  t.match(await scene.signIn("unverified"), { status: 403, problem: /neither a verified address nor a group/ });
+  t.match(await scene.signIn("foreign"), { status: 403, problem: /Neither your address nor your groups/ });
+  t.equal(await scene.nameOf((await scene.signIn("staff")).visitor), "staff");
+
+  await scene.configure({ signUp: "all" });
+  const { daemon } = scene.site;
+  await daemon.control("POST", "/.api/users", { name: "taken", email: "taken@acme.example" });
+  claims.set("taken", { email: "taken@acme.example", email_verified: true });
+  t.equal(await scene.nameOf((await scene.signIn("taken")).visitor), "taken-2", "a name is not an account");
+  claims.set("odd", { preferred_username: "…Zoë <zoe>@x" });
+  t.equal(await scene.nameOf((await scene.signIn("odd")).visitor), "Zo-zoe");
+  claims.set("nameless", { preferred_username: 7 });
+  t.match(await scene.signIn("nameless"), { status: 403, problem: /says no name/ });
+  await scene.configure({ signUp: "all", trustUsernames: true });
+  claims.set("other", { preferred_username: "bob" });
+  t.match(await scene.signIn("other"), { status: 403, problem: /name "bob" belongs to another account/ });
+
+  await scene.configure({ linkVerifiedEmail: true });
+  claims.set("ann", { email: "ann@acme.example", email_verified: true });
+  await daemon.control("POST", "/.api/users", { name: "anna", email: "ann@acme.example" });
+  const mutation = (verified: boolean) =>
+    scene.site
+      .userId("anna")
+      .then((user) =>
+        scene.site.data(
+          "admin",
+          `mutation { setUserEmailVerified(user: "${user}", email: "ann@acme.example", verified: ${verified}) { alwaysNil } }`,
+        ),
+      );
+  await mutation(false);
+  t.match(await scene.signIn("ann"), { status: 403 }, "nobody has verified the address here");
+  await mutation(true);
+  t.equal(await scene.nameOf((await scene.signIn("ann")).visitor), "anna");
+  claims.set("second", { email: "ann@acme.example", email_verified: true });
+  t.match(await scene.signIn("second"), { status: 403 }, "the account has an identity of this provider");
+});
+
+t.test("an answer is of use only in the browser that asked for it, once, and leads to no other site", async (t) => {
+  const scene = await Scene.start(t, { signUp: "all" });
+  const visitor = new Visitor();
+  const begin = async () =>
+    (await visitor.send(`${scene.url}/-/oidc/acme/sign-in`)).response.headers.get("location") ?? "";
+  const callback = async (): Promise<string> => {
+    // Another cookie jar knows nothing of the sign-in, so it stops at the page that says so.
+    const stranger = new Visitor();
+    const { status, text } = await stranger.visit(await begin());
+    t.equal(status, 403);
+    t.match(text, /not begun in this browser/);
+    return stranger.visited.at(-1) ?? "";
+  };
+  const answer = await callback();
+  t.equal((await visitor.send(answer)).response.status, 302);
+  t.equal(await scene.nameOf(visitor), "ann-2", "ann is another account");
+  const again = await visitor.send(answer);
+  t.equal(again.response.status, 403);
+  t.match(again.text, /Acme refused: /, "a code is good for once");
+  const changed = new URL(await callback());
+  changed.searchParams.set("iss", "https://else.example");
+  t.match((await visitor.send(changed.href)).text, /another issuer|cannot be accepted/);
+  const denied = new URL(await callback());
+  denied.searchParams.delete("code");
+  denied.searchParams.set("error", "access_denied");
+  denied.searchParams.set("error_description", "<b>no</b>");
+  t.match(alertIn((await visitor.send(denied.href)).text), 'Acme did not sign you in: "<b>no</b>".');
+  for (const returnTo of [
+    "https://else.example",
+    "//else.example",
+    "/\\else.example",
+    "/a\nb",
+    `/${"x".repeat(2_000)}`,
+  ]) {
+    const { url } = await scene.signIn("ann", new Visitor(), "acme", new URLSearchParams({ returnTo }).toString());
+    t.equal(url, `${scene.url}/`, returnTo.slice(0, 40));
+  }
+});
+
+t.test("sessions end when the provider says so", async (t) => {
+  const scopes = ["openid", "profile", "email", "offline_access"];
+  const scene = await Scene.start(t, {
+    signUp: "all",
+    scopes,
+    prompt: "consent",
+    refreshSeconds: 1,
+    organizations: { staff: "staff" },
+  });
+  const { provider } = scene;
+  provider.claims.set("eve", { groups: ["staff"] });
+  const eve = (await scene.signIn("eve")).visitor;
+  t.same(await scene.organization("staff"), ["eve"]);
+  provider.claims.set("eve", { groups: [] });
+  await until("the group is gone", async () => (await scene.organization("staff")).length === 0);
+  provider.gone.add("eve");
+  await until("the session has ended", async () => (await scene.nameOf(eve)) === undefined);
+  t.match(scene.site.audited.at(-1), {
+    event: "sessions-ended",
+    user: "eve",
+    provider: "acme",
+    reason: /Acme refused: /,
+  });
+
+  await scene.configure({ signUp: "all" });
+  const both = [(await scene.signIn("zoe")).visitor, (await scene.signIn("zoe")).visitor];
+  const logOut = async (claims: object, header = {}, key?: Uint8Array) => {
+    const logout_token = await provider.signLogout({ sub: "zoe", ...claims }, header, key);
+    const body = new URLSearchParams({ logout_token });
+    const response = await fetch(`${scene.url}/-/oidc/acme/backchannel-logout`, { method: "POST", body });
+    return { status: response.status, text: await response.text(), body };
+  };
+  for (const [claims, problem] of [
+    [{ iss: "https://else.example" }, /another issuer/],
+    [{ aud: "another client" }, /another application/],
+    [{ events: {} }, /token for something else/],
+    [{ nonce: "x" }, /token for something else/],
+    [{ sub: undefined }, /neither a user nor a session/],
+    [{ iat: 1 }, /cannot be accepted|too long ago/],
+    [{ jti: undefined }, /cannot be accepted/],
+  ] as const) {
+    const { status, text } = await logOut(claims);
+    t.match([status, text], [400, problem]);
+  }
+  t.match(await logOut({}, { alg: "HS256" }, Buffer.from(secret.padEnd(32))), { status: 400, text: /only it has/ });
+  t.match(await logOut({ sid: "another" }), { status: 200 });
+  t.same([await scene.nameOf(both[0]), await scene.nameOf(both[1])], ["zoe", "zoe"]);
+  const { status, body } = await logOut({});
+  t.equal(status, 200);
+  t.same([await scene.nameOf(both[0]), await scene.nameOf(both[1])], [undefined, undefined]);
+  const replay = await fetch(`${scene.url}/-/oidc/acme/backchannel-logout`, { method: "POST", body });
+  t.match([replay.status, await replay.text()], [400, /used before/]);
+
+  const last = (await scene.signIn("zoe")).visitor;
+  await scene.configure();
+  await until("the provider is gone, and with it the session", async () => (await scene.nameOf(last)) === undefined);
+});
+
+t.test("a user who is signed in links an account of the provider", async (t) => {
+  const scene = await Scene.start(t);
+  const password = "correct horse battery";
+  await scene.site.daemon.control("POST", "/.api/users", { name: "carol", password });
+  const visitor = new Visitor();
+  await visitor.send(`${scene.url}/-/sign-in`, { method: "POST", body: JSON.stringify({ email: "carol", password }) });
+  const link = (headers: Record<string, string>, browser = visitor) =>
+    browser.send(`${scene.url}/-/oidc/acme/link`, { method: "POST", headers });
+  t.equal((await link({})).response.status, 403, "a page of ours says that it is one");
+  t.equal((await link({ Origin: "https://else.example" })).response.status, 403);
+  t.equal((await link({ Origin: scene.url }, new Visitor())).response.status, 401);
+  const begun = await link({ Origin: scene.url });
+  t.equal(begun.response.status, 200);
+  scene.provider.account = "carol at acme";
+  await visitor.visit((JSON.parse(begun.text) as { location: string }).location);
+  t.match(
+    scene.site.audited.filter(({ event }) => event === "identity-linked"),
+    [{ user: "carol", subject: "carol at acme" }],
+  );
+  t.equal(await scene.nameOf((await scene.signIn("carol at acme")).visitor), "carol");
+});
