@@ -28,7 +28,10 @@ source.commit({
 });
 
 const data = dataDirectory(t);
-const configuration = { webhooks: { secrets: { host: secret } }, auth: { allowSignup: true } };
+const configuration = {
+  webhooks: { secrets: { host: secret } },
+  auth: { allowSignup: true, header: "X-Proxied-User", headerProxies: ["127.0.0.1"] },
+};
 writeFileSync(join(data, "trawl.jsonc"), JSON.stringify(configuration));
 // The workers' budget is not used up; it is there to be told.
 const budget = ["--set", "search.budgetScannedBytes=1000000000000", "--set", "search.budgetWorkerSeconds=86400"];
@@ -271,7 +274,7 @@ t.test("a program is authorized in a browser", async () => {
 
 t.test("an assistant is authorized by a code", async () => {
   for (const { id, tag, method } of operations)
-    if (tag === "oauth" && method === "GET" && !/(?:Page|Provider)$/.test(id)) await api.expect(id, 200);
+    if (tag === "oauth" && method === "GET" && !/(?:Page|Provider|Proxy)$/.test(id)) await api.expect(id, 200);
   const redirect_uri = "http://127.0.0.1:1/";
   const headers = { "Content-Type": "application/json" };
   const description = json({ client_name: "a test", redirect_uris: [redirect_uri] });
@@ -319,6 +322,8 @@ t.test("identity providers", async (t) => {
   await api.expect("answerOfProvider", 302, await sign());
   await api.expect("answerOfProvider", 403, { captures });
   await api.expect("linkAccountOfProvider", 200, { captures, headers: own });
+  for (const [user, status] of Object.entries({ admin: 302, nobody: 403, "": 404 }))
+    await api.expect("signInByProxy", status, { headers: { "X-Proxied-User": user } });
   const logout_token = await provider.signLogout({ sub: "ann" });
   await api.expect("logoutByProvider", 200, { captures, body: new URLSearchParams({ logout_token }) });
   await api.expect("logoutByProvider", 400, { captures, body: new URLSearchParams({ logout_token }) });

@@ -1,5 +1,6 @@
 /** Sign-in with OpenID Connect at a real provider, which also lies. */
 import { writeFileSync } from "node:fs";
+import { type OutgoingHttpHeaders, request } from "node:http";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { GraphqlSite } from "../support/graphql-site.js";
@@ -354,4 +355,72 @@ t.test("a user who is signed in links an account of the provider", async (t) => 
     [{ user: "carol", subject: "carol at acme" }],
   );
   t.equal(await scene.nameOf((await scene.signIn("carol at acme")).visitor), "carol");
+});
+
+/** The status and the text of an answer; `localAddress` is from where the connection is opened. */
+function rawRequest(url: string, headers: OutgoingHttpHeaders, localAddress = "127.0.0.1"): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const asked = request(url, { headers, localAddress, agent: false }, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (part: string) => (text += part));
+      response.on("end", () => resolve(`${response.statusCode} ${text}`));
+    });
+    asked.on("error", reject).end();
+  });
+}
+
+t.test("a proxy names the user in a header", async (t) => {
+  const options = {
+    "auth.header": "X-Forwarded-User",
+    "auth.headerProxies": '["127.0.0.1"]',
+    "auth.headerSignUp": "true",
+  };
+  const { daemon } = await GraphqlSite.start(
+    t,
+    {},
+    Object.entries(options).flatMap(([key, value]) => ["--set", `${key}=${value}`]),
+  );
+  const page = { Accept: "text/html" };
+  const named = (name: string, more: Record<string, string> = page) => ({
+    headers: { ...more, "X-Forwarded-User": name },
+  });
+  const ask = async (visitor: Visitor, name: string | undefined): Promise<unknown> => {
+    const headers = { "X-Requested-With": "test", ...(name === undefined ? {} : { "X-Forwarded-User": name }) };
+    const init = { method: "POST", headers, body: JSON.stringify({ query: "{ currentUser { username } }" }) };
+    const { text } = await visitor.send(`${daemon.url}/.api/graphql`, init);
+    return (JSON.parse(text) as { data: { currentUser: { username: string } | null } }).data.currentUser?.username;
+  };
+  const visitor = new Visitor();
+  const enter = async (name: string) => {
+    const { response } = await visitor.send(`${daemon.url}/search?q=x`, named(name));
+    t.equal(response.headers.get("location"), "/-/proxy/sign-in?returnTo=%2Fsearch%3Fq%3Dx");
+    return visitor.send(`${daemon.url}/-/proxy/sign-in?returnTo=%2Fsearch%3Fq%3Dx`, named(name));
+  };
+  t.equal((await enter("ann")).response.headers.get("location"), "/search?q=x");
+  t.equal((await visitor.send(`${daemon.url}/search?q=x`, named("ann"))).response.status, 200);
+  t.equal(await ask(visitor, "ann"), "ann");
+  t.equal(await ask(visitor, "bob"), undefined, "the proxy has signed in somebody else");
+  t.equal(await ask(visitor, undefined), undefined, "the request did not come through the proxy");
+  await enter("new@acme.example");
+  t.equal(await ask(visitor, "new@acme.example"), "new", "an account is made");
+  const odd = await visitor.send(`${daemon.url}/-/proxy/sign-in`, named("not a name"));
+  t.match([odd.response.status, odd.text], [403, /not a valid name/]);
+  t.equal(
+    (await visitor.send(`${daemon.url}/-/proxy/sign-in?returnTo=//else.example`, named("ann"))).response.headers.get(
+      "location",
+    ),
+    "/",
+  );
+  const raw = await rawRequest(`${daemon.url}/-/proxy/sign-in`, { "X-Forwarded-User": ["ann", "admin"] });
+  t.match(raw, /^400 .*the header x-forwarded-user occurs twice/);
+  const elsewhere = "127.0.0.2";
+  for (const path of ["/search?q=x", "/.api/search/stream?q=x", "/-/proxy/sign-in"]) {
+    const answer = await rawRequest(daemon.url + path, { ...page, "X-Forwarded-User": "ann" }, elsewhere);
+    t.match(answer, /^403 .*x-forwarded-user comes from 127\.0\.0\.2, which is not in auth\.headerProxies/s, path);
+  }
+  t.match(
+    await rawRequest(`${daemon.url}/search?q=x`, page, elsewhere),
+    /^200 /,
+    "without the header nothing is refused",
+  );
 });

@@ -42,6 +42,7 @@ export function hollowServices(search: Partial<SearchHandler>, ready: boolean): 
       familyMs: 0,
     },
     providers: { buttons: [], begin: refuse, finish: refuse, logOut: refuse },
+    proxies: { header: { read: () => ({ kind: "none" }) }, signIn: { enter: refuse, refuse: () => undefined } },
     sessionUserId: () => undefined,
     authenticator: { authenticate: () => ({ kind: "viewer", viewer: anonymous, watch: () => () => undefined }) },
     search: {

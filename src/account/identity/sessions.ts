@@ -35,8 +35,10 @@ interface StoredSession {
   /** RFC 3339. */
   readonly createdAt: string;
   readonly expiresAt: string;
-  /** Absent for a sign-in with a password. */
+  /** Absent for a sign-in with a password, and by a proxy. */
   readonly provider?: SessionProvider;
+  /** Whether a proxy has named the user, which has to be so at each request. */
+  readonly isByProxy?: boolean;
 }
 
 /** A further session ends the oldest. */
@@ -78,7 +80,7 @@ export class Sessions {
     lifetimeMs: number,
     isStillAllowed: () => boolean,
     entry: AuditEntry,
-    provider?: SessionProvider,
+    by?: SessionProvider | "proxy",
   ): Promise<string> {
     const text = newSecretText();
     await this.#changes.commit(
@@ -92,7 +94,7 @@ export class Sessions {
           number: this.#changes.newId(),
           createdAt: now.toISOString(),
           expiresAt: new Date(now.getTime() + lifetimeMs).toISOString(),
-          ...(provider === undefined ? {} : { provider }),
+          ...(by === undefined ? {} : by === "proxy" ? { isByProxy: true } : { provider: by }),
         };
         return { steps: [...this.#makingRoom(user.id, now.getTime()), this.#table.put(session)], result: undefined };
       },
@@ -110,17 +112,17 @@ export class Sessions {
     return this.lookUp(text, nowMs)?.user;
   }
 
-  /** Like `find`, with the session's id and expiry. Expiry is checked against the wall clock, as for access tokens. */
+  /** Like `find`, with what is known of the session. Expiry is checked against the wall clock, as for access tokens. */
   lookUp(
     text: string,
     nowMs: number,
-  ): { readonly id: string; readonly user: User; readonly expiresMs: number } | undefined {
+  ): { readonly id: string; readonly user: User; readonly expiresMs: number; readonly isByProxy: boolean } | undefined {
     // The look-up uses the hash, so its duration reveals nothing about the text.
     const session = textPattern.test(text) ? this.#table.get(hashOfSecretText(text)) : undefined;
     const user = session === undefined || isOver(session, nowMs) ? undefined : this.#users.get(session.userId);
     return session === undefined || user === undefined
       ? undefined
-      : { id: session.id, user, expiresMs: Date.parse(session.expiresAt) };
+      : { id: session.id, user, expiresMs: Date.parse(session.expiresAt), isByProxy: session.isByProxy === true };
   }
 
   /** Whether the session with this id has not been ended, nor its user deleted. It may have expired. */

@@ -6,6 +6,8 @@ import { isAddedByBrowser, readCredential, readSession, type Credential } from "
 import type { LeaseKey, LeaseTerms } from "../identity/leases.js";
 import { areNarrow, type NarrowScope, repositoriesIn, type TokenScope } from "../records/validation.js";
 import type { Origins } from "./origins.js";
+import { ProxyHeader, type ProxyName } from "./proxy-header.js";
+import { findNamed } from "./proxy-sign-in.js";
 
 /** Who may create access tokens; with `none`, existing tokens are not accepted either. */
 export type AccessTokenPolicy = "all-users-create" | "site-admin-create" | "none";
@@ -18,6 +20,9 @@ export interface AuthenticatorSettings {
   readonly allowsSudoToSiteAdmins: boolean;
 }
 
+/** Where a session is opened for the user whom a proxy names. */
+export const proxySignInPath = "/-/proxy/sign-in";
+
 /** The parts of a request that identify its sender. */
 export interface AuthRequest {
   /** The query string, as sent. */
@@ -26,6 +31,8 @@ export interface AuthRequest {
   readonly headers: ReadonlyMap<string, string>;
   readonly remoteAddress: string;
   readonly requestId: string;
+  /** The address that has opened the connection, which may be a proxy. */
+  readonly peerAddress?: string;
 }
 
 export type AuthResult =
@@ -52,6 +59,8 @@ export interface Refusal {
   readonly message: string;
   /** Whether there was no credential, so that signing in would help. */
   readonly wantsSignIn: boolean;
+  /** Where signing in needs no question, because a proxy has asked it. */
+  readonly signInPath?: string;
   /** Whether the token is valid, but not for this. */
   readonly lacksScope?: boolean;
 }
@@ -74,8 +83,16 @@ export class Authenticator {
   readonly #settings: AuthenticatorSettings;
   readonly #audit: AuditLog;
   readonly #origins: Origins;
+  readonly #proxyHeader: ProxyHeader;
 
-  constructor(accounts: Accounts, settings: AuthenticatorSettings, origins: Origins, audit: AuditLog) {
+  constructor(
+    accounts: Accounts,
+    settings: AuthenticatorSettings,
+    origins: Origins,
+    audit: AuditLog,
+    proxyHeader = new ProxyHeader("", []),
+  ) {
+    this.#proxyHeader = proxyHeader;
     this.#accounts = accounts;
     this.#settings = settings;
     this.#origins = origins;
@@ -97,12 +114,17 @@ export class Authenticator {
   }
 
   #enterBySession(request: AuthRequest, nowMs: number): AuthResult {
+    const named = this.#proxyHeader.read(request);
+    if (named.kind === "untrusted") {
+      this.#audit.recordRefusal(toSender(request), named.message);
+      return refused(403, named.message);
+    }
     const session = readSession(request.headers.get("cookie"));
     const found =
       session === undefined || !this.#acceptsCookie(request)
         ? undefined
         : this.#accounts.sessions.lookUp(session, nowMs);
-    if (found !== undefined) {
+    if (found !== undefined && this.#isStill(found, named)) {
       const { id, user, expiresMs } = found;
       this.#accounts.lastUses.note(user.id, nowMs);
       const viewer: Viewer = {
@@ -112,8 +134,16 @@ export class Authenticator {
       };
       return this.#admitted({ viewer, keys: [`session/${id}`, `user/${user.id}`], expiresMs });
     }
+    // A page is shown to the user whom the proxy names; a program sends a token.
+    if (named.kind === "named" && request.headers.get("accept")?.includes("text/html") === true)
+      return { ...refused(401, "The proxy has signed you in."), wantsSignIn: true, signInPath: proxySignInPath };
     if (this.#settings.isPublic) return this.#admitted({ viewer: anonymous, keys: [], expiresMs: Infinity });
     return { ...refused(401, "Private mode requires authentication."), wantsSignIn: true };
+  }
+
+  /** Whether the session is that of the user whom a proxy names; without a name, one that needs none. */
+  #isStill({ user, isByProxy }: { readonly user: User; readonly isByProxy: boolean }, named: ProxyName): boolean {
+    return named.kind === "named" ? findNamed(this.#accounts, named.name)?.id === user.id : !isByProxy;
   }
 
   #trusts(origin: string, { headers }: Pick<AuthRequest, "headers">): boolean {

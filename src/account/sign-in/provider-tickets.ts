@@ -68,6 +68,6 @@ export function ticketCookie(state: string): string | undefined {
 }
 
 /** Whether it is a path of this site, and not the address of another one as browsers understand it. */
-function isOwnPath(path: string): boolean {
+export function isOwnPath(path: string): boolean {
   return /^\/(?![/\\])[^\u0000-\u0020\\\u007f]*$/.test(path) && path.length <= returnToCharsMax;
 }

@@ -1,4 +1,5 @@
 import { ClientDocuments } from "../../account/sign-in/client-documents.js";
+import { ProxyHeader } from "../../account/sign-in/proxy-header.js";
 import { isIP } from "node:net";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import { Networks } from "../../base/networks.js";
@@ -25,6 +26,7 @@ export interface OptionProblem {
  */
 export function findOptionProblems(options: OptionValues, mayReadFiles: boolean): readonly OptionProblem[] {
   const {
+    auth,
     listen,
     metrics,
     data,
@@ -43,6 +45,8 @@ export function findOptionProblems(options: OptionValues, mayReadFiles: boolean)
     ["externalUrl", () => new URL(externalUrl || "http://localhost")],
     ["trustedHosts", () => new TrustedHosts({ listenHost: "localhost", externalUrl: "", trustedHosts, machine: "" })],
     ["trustedOrigins", () => trustedOrigins.map((origin) => requireOrigin(origin, "trustedOrigins"))],
+    ["auth.header", () => checkProxyHeader(options)],
+    ["auth.headerProxies", () => new ProxyHeader("", auth.headerProxies)],
     ["trustedProxies", () => new ClientAddresses(trustedProxies)],
     ["notifications.origins", () => new Receivers(notifications.origins, [])],
     ["notifications.networks", () => new Receivers([], notifications.networks)],
@@ -62,6 +66,14 @@ export function findOptionProblems(options: OptionValues, mayReadFiles: boolean)
       return [{ key, message: message.startsWith(`${key}:`) ? message : `${key}: ${message}` }];
     }
   });
+}
+
+/** Throws `bad-config` for a header that nobody may send, or that means something else. */
+function checkProxyHeader({ auth }: Pick<OptionValues, "auth">): void {
+  if (auth.header !== "" && auth.headerProxies.length === 0)
+    throw new TrawlError("bad-config", "it has no effect without auth.headerProxies: list the addresses of the proxy");
+  if (/^(?:accept|authorization|cookie|host|origin|x-forwarded-for|x-requested-with)$/i.test(auth.header))
+    throw new TrawlError("bad-config", `the header ${auth.header} has another meaning`);
 }
 
 /** Throws `bad-config` for a path that begins with what only a shell expands. */

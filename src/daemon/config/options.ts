@@ -78,6 +78,24 @@ export const optionTable = {
     description:
       "Allow anybody to create an account at /-/sign-up. The first one becomes site admin; the first start then creates none.",
   },
+  "auth.header": {
+    kind: "string",
+    default: "",
+    pattern: "^[A-Za-z0-9-]{0,100}$",
+    allowed: "the name of a header, or nothing",
+    description:
+      "Header in which a proxy names the user whom it has signed in, such as X-Forwarded-User. It must come from an address in auth.headerProxies, and the proxy must remove the one that a client sends.",
+  },
+  "auth.headerProxies": {
+    kind: "strings",
+    default: [],
+    description: "Addresses, or networks such as 10.0.0.0/8, of the proxies whose auth.header is believed.",
+  },
+  "auth.headerSignUp": {
+    kind: "boolean",
+    default: false,
+    description: "Make an account for whoever a proxy names in auth.header.",
+  },
   "auth.sessionDays": {
     kind: "integer",
     default: 90,

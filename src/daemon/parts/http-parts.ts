@@ -4,6 +4,8 @@ import { AuthorizationCodes } from "../../account/sign-in/authorization-codes.js
 import { Authenticator } from "../../account/sign-in/authenticator.js";
 import { ClientDocuments } from "../../account/sign-in/client-documents.js";
 import { DeviceGrants } from "../../account/sign-in/device-grants.js";
+import { ProxyHeader } from "../../account/sign-in/proxy-header.js";
+import { ProxySignIn } from "../../account/sign-in/proxy-sign-in.js";
 import { Origins } from "../../account/sign-in/origins.js";
 import { SignIn } from "../../account/sign-in/sign-in.js";
 import type { Log } from "../../base/log.js";
@@ -48,6 +50,7 @@ export function createHttpServer(options: ResolvedOptions, parts: DaemonParts, s
   const server = new HttpServer(log, requestCounter(registry.metrics));
   registry.onText(() => registry.metrics.httpRequestsOpen.set(server.openResponses));
   server.setOpenMax(countOpenAnswers(options, log));
+  server.setSingleHeader(options.auth.header);
   server.setClientAddresses(new ClientAddresses(options.trustedProxies));
   addRoutes(server, {
     ...signInRoutes(options, parts),
@@ -78,7 +81,15 @@ function signInRoutes(
   { accounts, audit, catalog, providers, searcher, tokenLifetimes }: DaemonParts,
 ): Pick<
   Routes,
-  "authenticator" | "origins" | "signIn" | "cookies" | "isNameTaken" | "oauth" | "providers" | "sessionUserId"
+  | "authenticator"
+  | "origins"
+  | "signIn"
+  | "cookies"
+  | "isNameTaken"
+  | "oauth"
+  | "providers"
+  | "proxies"
+  | "sessionUserId"
 > {
   const origins = new Origins(options.externalUrl, options.trustedOrigins);
   const sessionLifetimeMs = options.auth.sessionDays * dayMs;
@@ -87,9 +98,14 @@ function signInRoutes(
     accessTokens: options.auth.accessTokens,
     allowsSudoToSiteAdmins: options.auth.allowSudoToSiteAdmins,
   };
+  const proxyHeader = new ProxyHeader(options.auth.header, options.auth.headerProxies);
   const tokenMs = tokenLifetimes.lifetimeMs(undefined) ?? Infinity;
   return {
-    authenticator: new Authenticator(accounts, access, origins, audit),
+    authenticator: new Authenticator(accounts, access, origins, audit, proxyHeader),
+    proxies: {
+      header: proxyHeader,
+      signIn: new ProxySignIn(accounts, audit, { allowSignUp: options.auth.headerSignUp, sessionLifetimeMs }),
+    },
     origins,
     signIn: new SignIn(accounts, audit, {
       allowSignup: options.auth.allowSignup,

@@ -96,5 +96,6 @@ export function refuse(response: HttpResponse, { status, message }: Refusal): vo
 export function refusePage({ path, query }: HttpRequest, response: HttpResponse, entry: Refusal): void {
   if (!entry.wantsSignIn) return refuse(response, entry);
   const returnTo = encodeURIComponent(query === "" ? path : `${path}?${query}`);
-  return response.reply(302, { ...plainText, Location: `/sign-in?returnTo=${returnTo}` }, "");
+  const { signInPath = "/sign-in" } = entry;
+  return response.reply(302, { ...plainText, Location: `${signInPath}?returnTo=${returnTo}` }, "");
 }

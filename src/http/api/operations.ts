@@ -734,6 +734,24 @@ export const operations: readonly Operation[] = [
     },
   },
   {
+    id: "signInByProxy",
+    method: "GET",
+    pattern: "/-/proxy/sign-in",
+    tag: "oauth",
+    summary: "Sign in as the user whom a proxy names",
+    access: "anyone",
+    parameters: [query("returnTo", "The path to which the browser goes afterwards.")],
+    answers: {
+      302: {
+        description: "The browser is signed in.",
+        content: plain,
+        headers: { Location: "That path.", "Set-Cookie": "The session." },
+      },
+      403: { description: "The user is not signed in: the page says why.", content: page },
+      404: { description: "No proxy names a user.", content: page },
+    },
+  },
+  {
     id: "linkAccountOfProvider",
     method: "POST",
     pattern: "/-/oidc/NAME/link",

@@ -1,11 +1,13 @@
 import { toSender } from "../../account/records/audit-log.js";
-import type { Authenticator } from "../../account/sign-in/authenticator.js";
+import { type Authenticator, proxySignInPath } from "../../account/sign-in/authenticator.js";
 import { readCookie, readSession } from "../../account/sign-in/credential.js";
 import type { Origins } from "../../account/sign-in/origins.js";
 import { providerPath } from "../../account/sign-in/provider-config.js";
 import { ProviderProblem } from "../../account/sign-in/provider-problem.js";
-import type { ProviderSignIn } from "../../account/sign-in/provider-sign-in.js";
-import { ticketCookie, ticketMs } from "../../account/sign-in/provider-tickets.js";
+import type { ProviderEntry, ProviderSignIn } from "../../account/sign-in/provider-sign-in.js";
+import type { ProxyHeader } from "../../account/sign-in/proxy-header.js";
+import type { ProxySignIn } from "../../account/sign-in/proxy-sign-in.js";
+import { isOwnPath, ticketCookie, ticketMs } from "../../account/sign-in/provider-tickets.js";
 import { TrawlError } from "../../base/errors.js";
 import { admit, refuse } from "../access/guard.js";
 import type { Handler } from "../server/handler.js";
@@ -22,6 +24,11 @@ export interface ProviderServices {
   readonly authenticator: Pick<Authenticator, "authenticate">;
   readonly origins: Pick<Origins, "trusts">;
   readonly cookies: CookieSettings;
+  /** Users whom a proxy names. */
+  readonly proxies: {
+    readonly header: Pick<ProxyHeader, "read">;
+    readonly signIn: Pick<ProxySignIn, "enter" | "refuse">;
+  };
   /** The user of a session; undefined if it has ended. */
   readonly sessionUserId: (session: string) => number | undefined;
   /** The URL by which the client has reached this server. */
@@ -75,16 +82,27 @@ export function addProviderRoutes(server: HttpServer, services: ProviderServices
         session === undefined ? undefined : services.sessionUserId(session),
         toSender(request),
       );
-      response.reply(
-        302,
-        {
-          ...plainText,
-          "Cache-Control": "no-store",
-          "Set-Cookie": cookieText(entry.session, { ...services.cookies, lifetimeMs: entry.lifetimeMs }),
-          Location: entry.returnTo,
-        },
-        "",
-      );
+      enterWith(services, response, entry);
+    }),
+  );
+  server.route(
+    "GET",
+    proxySignInPath,
+    explained(async (request, response) => {
+      const { header, signIn } = services.proxies;
+      const sender = toSender(request);
+      const named = header.read(request);
+      if (named.kind === "none") throw new TrawlError("not-found", "no proxy has signed you in");
+      if (named.kind === "untrusted") {
+        signIn.refuse(sender, named.message);
+        throw new ProviderProblem("refused", named.message.replace(/\.$/, ""));
+      }
+      const returnTo = new URLSearchParams(request.query).get("returnTo") ?? "/";
+      enterWith(services, response, {
+        session: await signIn.enter(named.name, sender),
+        lifetimeMs: services.cookies.lifetimeMs,
+        returnTo: isOwnPath(returnTo) ? returnTo : "/",
+      });
     }),
   );
   server.routeWithBody(
@@ -104,6 +122,14 @@ export function addProviderRoutes(server: HttpServer, services: ProviderServices
       return {};
     }),
   );
+}
+
+/** Lets the browser in, and sends it to where it wanted to go. */
+function enterWith({ cookies }: ProviderServices, response: HttpResponse, entry: ProviderEntry): void {
+  const { session, lifetimeMs, returnTo } = entry;
+  const cookie = cookieText(session, { ...cookies, lifetimeMs });
+  const headers = { ...plainText, "Cache-Control": "no-store", "Set-Cookie": cookie, Location: returnTo };
+  response.reply(302, headers, "");
 }
 
 async function begin(

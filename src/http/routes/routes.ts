@@ -143,6 +143,7 @@ export interface Services {
   readonly isNameTaken: SignInServices["isNameTaken"];
   readonly oauth: OAuthServices["oauth"];
   readonly providers: ProviderServices["providers"] & Pick<ProviderSignIn, "buttons">;
+  readonly proxies: ProviderServices["proxies"];
   readonly sessionUserId: ProviderServices["sessionUserId"];
   readonly search: SearchHandler;
   /** Streams that wait for changes. */

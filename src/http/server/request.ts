@@ -22,6 +22,8 @@ export interface RequestHead extends RequestOrigin {
   readonly query: string;
   /** Names are in lower case. If a header occurs twice, the first one counts. */
   readonly headers: ReadonlyMap<string, string>;
+  /** The address that has opened the connection: of the client, or of a proxy. */
+  readonly peerAddress: string;
 }
 
 /** A copied request; `fault` says why it must be refused: where it ends, or for which host it is, is ambiguous. */
@@ -34,11 +36,11 @@ export interface CopiedRequest {
 
 /** Copies each property, because spreading takes longer than all other handling of a small request. */
 export function withBody(
-  { method, path, query, headers, remoteAddress, requestId, traceParent }: RequestHead,
+  { method, path, query, headers, peerAddress, remoteAddress, requestId, traceParent }: RequestHead,
   params: HttpRequest["params"],
   body: Uint8Array,
 ): HttpRequest {
-  return { method, path, query, headers, remoteAddress, requestId, traceParent, params, body };
+  return { method, path, query, headers, peerAddress, remoteAddress, requestId, traceParent, params, body };
 }
 
 /** The query is read once and raw: reading a single key of it would decode the rest in place. */
@@ -48,6 +50,8 @@ export function copyRequest(
   method: string,
   addresses: ClientAddresses,
   secret: string | undefined,
+  /** In lower case: a further header that must not occur twice; "" for none. */
+  singleHeader: string,
 ): CopiedRequest {
   const headers = new Map<string, string>();
   let repeated: string | undefined;
@@ -56,19 +60,21 @@ export function copyRequest(
     if (earlier === undefined) headers.set(name, value);
     // A proxy may append its own header after one sent by the client.
     else if (name === forwardedForHeader) headers.set(name, `${earlier},${value}`);
-    else if (singleHeaders.has(name)) repeated = name;
+    else if (singleHeaders.has(name) || name === singleHeader) repeated = name;
   });
   const isHttp10 = secret !== undefined && headers.get(versionMark) === secret;
   if (isHttp10) {
     headers.delete(versionMark);
     if (headers.get("host") === secret) headers.delete("host");
   }
+  const peerAddress = Buffer.from(res.getRemoteAddressAsText()).toString();
   const request = {
     method,
     path: req.getUrl(),
     query: req.getQuery() ?? "",
     headers,
-    remoteAddress: addresses.of(Buffer.from(res.getRemoteAddressAsText()).toString(), headers.get(forwardedForHeader)),
+    peerAddress,
+    remoteAddress: addresses.of(peerAddress, headers.get(forwardedForHeader)),
     requestId: chooseRequestId(headers.get("x-request-id")),
     traceParent: parseTraceParent(headers.get("traceparent")),
   };

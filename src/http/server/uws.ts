@@ -47,6 +47,7 @@ export class HttpServer {
   #refusedCount = 0;
   #refusalLoggedMs = -Infinity;
   #addresses = new ClientAddresses([]);
+  #singleHeader = "";
   #stopped = false;
 
   constructor(log: Log, observe: RequestObserver) {
@@ -89,6 +90,11 @@ export class HttpServer {
   }
 
   /** Sets the proxies that are trusted to report their clients' addresses. */
+  /** Refuses requests in which this header occurs twice: a proxy and its client may mean different users. */
+  setSingleHeader(name: string): void {
+    this.#singleHeader = name.toLowerCase();
+  }
+
   setClientAddresses(addresses: ClientAddresses): void {
     this.#addresses = addresses;
   }
@@ -187,7 +193,14 @@ export class HttpServer {
     );
     this.#responses.add(response);
     try {
-      const { request, isHttp10, fault } = copyRequest(res, req, method, this.#addresses, httpSecret);
+      const { request, isHttp10, fault } = copyRequest(
+        res,
+        req,
+        method,
+        this.#addresses,
+        httpSecret,
+        this.#singleHeader,
+      );
       response.origin = request;
       if (acceptsProblem(request.headers.get("accept"))) response.sendProblems();
       if (fault !== undefined) return refuseFraming(response, fault);
