@@ -346,10 +346,19 @@ export interface Occurrence {
   readonly length: number;
 }
 
+/** A word at a place, with the text beside it in its line, as far as it tells how the word is used. */
+export interface OccurringWord extends Occurrence {
+  readonly name: string;
+  readonly before: string;
+  readonly after: string;
+}
+
 export interface ListedOccurrences {
   readonly language: string;
   /** The word at the position; undefined if there is none. */
-  readonly word: (Occurrence & { readonly name: string }) | undefined;
+  readonly word: OccurringWord | undefined;
+  /** What the file imports, as ends of paths. */
+  readonly imports: readonly string[];
   readonly names: readonly {
     readonly name: string;
     readonly definitions: readonly SymbolMatch[];

@@ -166,6 +166,10 @@ export type GitObjectType = "GIT_COMMIT" | "GIT_TAG" | "GIT_TREE" | "GIT_BLOB" |
 
 export type OwnershipReasonType = "CODEOWNERS_FILE_ENTRY" | "ASSIGNED_OWNER" | "RECENT_CONTRIBUTOR_OWNERSHIP_SIGNAL" | "RECENT_VIEW_OWNERSHIP_SIGNAL";
 
+export type NavigationPrecision = "BY_NAME";
+
+export type DefinitionNearness = "SAME_FILE" | "IMPORTED" | "SAME_REPOSITORY" | "OTHER_REPOSITORY";
+
 export type HighlightResponseFormat = "HTML_PLAINTEXT" | "HTML_HIGHLIGHT" | "JSON_SCIP";
 
 export interface HighlightLineRange {
@@ -823,6 +827,9 @@ export interface ObjectTypes {
     readonly symbol: { readonly args: { readonly line: number; readonly character: number }; readonly result: SourceOf<"Symbol"> | null };
     readonly outline: { readonly args: NoArguments; readonly result: readonly (SourceOf<"OutlineItem">)[] | null };
     readonly symbolInfo: { readonly args: { readonly line: number; readonly character: number }; readonly result: SourceOf<"SymbolInfo"> | null };
+    readonly hover: { readonly args: { readonly line: number; readonly character: number }; readonly result: SourceOf<"Hover"> | null };
+    readonly definitions: { readonly args: { readonly line: number; readonly character: number }; readonly result: SourceOf<"DefinitionList"> | null };
+    readonly references: { readonly args: { readonly line: number; readonly character: number }; readonly result: SourceOf<"ReferenceList"> | null };
     readonly localCodeIntel: { readonly args: NoArguments; readonly result: unknown | null };
   };
   readonly OwnershipConnection: {
@@ -849,6 +856,40 @@ export interface ObjectTypes {
     readonly definitions: { readonly args: { readonly line: number; readonly character: number; readonly filter?: string | null | undefined }; readonly result: SourceOf<"LocationConnection"> | null };
     readonly references: { readonly args: { readonly line: number; readonly character: number; readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly filter?: string | null | undefined }; readonly result: SourceOf<"LocationConnection"> | null };
     readonly implementations: { readonly args: { readonly line: number; readonly character: number; readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly filter?: string | null | undefined }; readonly result: SourceOf<"LocationConnection"> | null };
+  };
+  readonly DefinitionList: {
+    readonly name: { readonly args: NoArguments; readonly result: string };
+    readonly range: { readonly args: NoArguments; readonly result: SourceOf<"Range"> };
+    readonly precision: { readonly args: NoArguments; readonly result: NavigationPrecision };
+    readonly isUnique: { readonly args: NoArguments; readonly result: boolean };
+    readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"Definition">)[] };
+  };
+  readonly Definition: {
+    readonly symbol: { readonly args: NoArguments; readonly result: SourceOf<"Symbol"> };
+    readonly signature: { readonly args: NoArguments; readonly result: string };
+    readonly nearness: { readonly args: NoArguments; readonly result: DefinitionNearness };
+  };
+  readonly ReferenceList: {
+    readonly name: { readonly args: NoArguments; readonly result: string };
+    readonly range: { readonly args: NoArguments; readonly result: SourceOf<"Range"> };
+    readonly precision: { readonly args: NoArguments; readonly result: NavigationPrecision };
+    readonly matchCount: { readonly args: NoArguments; readonly result: number };
+    readonly limitHit: { readonly args: NoArguments; readonly result: boolean };
+    readonly files: { readonly args: NoArguments; readonly result: readonly (SourceOf<"FileReferences">)[] };
+  };
+  readonly FileReferences: {
+    readonly file: { readonly args: NoArguments; readonly result: SourceOf<"GitBlob"> };
+    readonly lines: { readonly args: NoArguments; readonly result: readonly (SourceOf<"ReferenceLine">)[] };
+  };
+  readonly ReferenceLine: {
+    readonly line: { readonly args: NoArguments; readonly result: number };
+    readonly preview: { readonly args: NoArguments; readonly result: string };
+    readonly ranges: { readonly args: NoArguments; readonly result: readonly (SourceOf<"ReferenceRange">)[] };
+    readonly url: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly ReferenceRange: {
+    readonly start: { readonly args: NoArguments; readonly result: number };
+    readonly end: { readonly args: NoArguments; readonly result: number };
   };
   readonly LocationConnection: {
     readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"Location">)[] };

@@ -1,8 +1,9 @@
 import { fencedMarkdown } from "../../browse/markdown.js";
-import type { CommitSource } from "../../browse/git-sources.js";
+import type { BlobSource, CommitSource } from "../../browse/git-sources.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import type { ResolversOf } from "./resolver-types.js";
-import { findDefinitions, findReferences, listOccurrences } from "../sources/navigation.js";
+import type { OccurringWord } from "../../protocol/git-messages.js";
+import { findDefinitions, findReferences, listOccurrences, listReferences } from "../sources/navigation.js";
 import { findSymbols, listSymbols, type SymbolFilter } from "../sources/symbol-lists.js";
 import { SymbolSource } from "../sources/match-sources.js";
 import { offsetPageInfo, pageCountMax, pageLength, paginate, skipCount } from "./connection-types.js";
@@ -20,7 +21,7 @@ export async function symbolsBelow(commit: CommitSource, folder: string, page: P
 
 export const symbolFields: Pick<
   ResolversOf<"GitBlob">,
-  "symbols" | "symbol" | "outline" | "lsif" | "symbolInfo" | "localCodeIntel"
+  "symbols" | "symbol" | "outline" | "lsif" | "symbolInfo" | "localCodeIntel" | "hover" | "definitions" | "references"
 > = {
   symbols: async (source, page, context) => {
     const skipped = skipCount(page.after);
@@ -42,20 +43,33 @@ export const symbolFields: Pick<
   },
   lsif: (source) => source,
   symbolInfo: async (source, { line, character }, context) => {
-    const {
-      definitions: [definition],
-    } = await findDefinitions(source, line, character, context);
-    if (definition === undefined) return null;
-    const { start, end } = definition.location.range;
+    const found = await findDefinitions(source, line, character, context);
+    const [first] = found?.definitions ?? [];
+    if (first === undefined) return null;
+    const { symbol, signature } = first;
+    const { start, end } = symbol.location.range;
     return {
       definition: {
-        repo: definition.file.repository.name,
-        commit: definition.file.commit.oid,
-        path: definition.file.path,
+        repo: symbol.file.repository.name,
+        commit: symbol.file.commit.oid,
+        path: symbol.file.path,
         range: { line: start.line, character: start.character, length: end.character - start.character },
       },
-      hover: await definitionLine(definition, context),
+      hover: signature,
     };
+  },
+  hover: (source, place, context) => hoverAt(source, place, context),
+  definitions: async (source, { line, character }, context) => {
+    const found = await findDefinitions(source, line, character, context);
+    if (found === null) return null;
+    const { word, definitions, isUnique } = found;
+    return { name: word.name, range: wordRange(word), precision: "BY_NAME", isUnique, nodes: definitions };
+  },
+  references: async (source, { line, character }, context) => {
+    const found = await listReferences(source, line, character, context);
+    if (found === null) return null;
+    const { word, matchCount, limitHit, files } = found;
+    return { name: word.name, range: wordRange(word), precision: "BY_NAME", matchCount, limitHit, files };
   },
   localCodeIntel: async (source, _, { git }) => {
     const { names } = await listOccurrences(source, { line: 0, character: 0 }, true, git);
@@ -72,22 +86,11 @@ export const symbolFields: Pick<
 };
 
 export const navigation: ResolversOf<"GitBlobLSIFData"> = {
-  hover: async (source, { line, character }, context) => {
-    const {
-      word,
-      definitions: [definition],
-    } = await findDefinitions(source, line, character, context);
-    if (word === undefined || definition === undefined) return null;
-    const text = (await definitionLine(definition, context)).replaceAll("```", "");
-    return {
-      markdown: fencedMarkdown(`\`\`\`${definition.language.toLowerCase()}\n${text}\n\`\`\``),
-      range: { start: { line, character: word.character }, end: { line, character: word.character + word.length } },
-    };
-  },
+  hover: (source, place, context) => hoverAt(source, place, context),
   definitions: async (source, { line, character }, context) => {
-    const { definitions } = await findDefinitions(source, line, character, context);
+    const found = await findDefinitions(source, line, character, context);
     return paginate(
-      definitions.map(({ location }) => location),
+      (found?.definitions ?? []).map(({ symbol }) => symbol.location),
       undefined,
       undefined,
     );
@@ -97,10 +100,24 @@ export const navigation: ResolversOf<"GitBlobLSIFData"> = {
   implementations: () => paginate<never>([], undefined, undefined),
 };
 
-/** The line of a definition, without the spaces around it. */
-async function definitionLine({ file, line }: SymbolSource, { git }: RequestContext): Promise<string> {
-  const { text } = await git.file(file, { kind: "text" }, line, line);
-  return text.trim();
+interface Position {
+  readonly line: number;
+  readonly character: number;
+}
+
+async function hoverAt(source: BlobSource, { line, character }: Position, context: RequestContext) {
+  const found = await findDefinitions(source, line, character, context);
+  const [first] = found?.definitions ?? [];
+  if (found === null || first === undefined) return null;
+  const text = first.signature.replaceAll("```", "");
+  return {
+    markdown: fencedMarkdown(`\`\`\`${first.symbol.language.toLowerCase()}\n${text}\n\`\`\``),
+    range: wordRange(found.word),
+  };
+}
+
+function wordRange({ line, character, length }: OccurringWord) {
+  return { start: { line, character }, end: { line, character: character + length } };
 }
 
 /** Symbols with how deeply they are nested: a container is the last symbol above with its name. */

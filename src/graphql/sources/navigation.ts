@@ -1,30 +1,24 @@
 import { TrawlError } from "../../base/errors.js";
 import { escapeRegexp } from "../../base/text.js";
-import type { BlobSource } from "../../browse/git-sources.js";
+import { BlobSource } from "../../browse/git-sources.js";
 import type { RequestContext } from "../../browse/request-context.js";
-import type { ListedOccurrences } from "../../protocol/git-messages.js";
+import type { ListedOccurrences, OccurringWord } from "../../protocol/git-messages.js";
+import { type Candidate, folderDistance, type NameUse, type Nearness, rankDefinitions } from "./definition-ranking.js";
 import { commitPattern, quote, runSearch, searchSymbols } from "./symbol-lists.js";
 import { SymbolSource } from "./match-sources.js";
 
 /** Candidates that are looked at in a repository, and in all others. */
-const candidatesMax = 200;
+export const candidatesMax = 200;
+
+/** Candidates whose lines are read, and how much of each: the others are ranked without. */
+const signaturesMax = 20;
+const signatureLengthMax = 300;
 
 /** Uses that are listed. */
-const referencesMax = 1000;
+export const referencesMax = 1000;
 
-/** Languages whose files use each other's definitions. */
-const families: readonly (readonly string[])[] = [
-  ["C", "C++", "Objective-C", "Objective-C++", "Cuda"],
-  ["JavaScript", "TypeScript", "TSX"],
-  ["Java", "Kotlin", "Scala", "Groovy"],
-];
-
-/** Kinds that a name usually refers to, the likeliest first. */
-const kindOrder: readonly string[] = [
-  "CLASS INTERFACE STRUCT ENUM FUNCTION METHOD CONSTRUCTOR TYPEPARAMETER",
-  "CONSTANT VARIABLE MODULE NAMESPACE PACKAGE OPERATOR OBJECT",
-  "ENUMMEMBER FIELD PROPERTY KEY",
-];
+/** Longer lines are cut around the uses in them. */
+const previewBytesMax = 300;
 
 /** A place in a file. */
 export interface PlaceSource {
@@ -37,20 +31,31 @@ export interface PlaceSource {
   readonly canonicalURL: string;
 }
 
-/** A word, and candidates for its definition. */
-interface Definitions {
-  readonly word: ListedOccurrences["word"];
-  readonly definitions: readonly SymbolSource[];
+/** A candidate for what a name refers to. */
+export interface DefinitionSource {
+  readonly symbol: SymbolSource;
+  /** The line of its name, without the spaces around it; "" if it was not read. */
+  readonly signature: string;
+  readonly nearness: Nearness;
+}
+
+/** A word, and candidates for its definition, the likeliest first. */
+export interface FoundDefinitions {
+  readonly word: OccurringWord;
+  readonly definitions: readonly DefinitionSource[];
+  readonly isUnique: boolean;
 }
 
 /** The word at a position of a file, and everything in the file that has its name; null if there is none. */
 async function findWord(file: BlobSource, line: number, character: number, { git }: RequestContext) {
   const listed = await listOccurrences(file, { line, character }, false, git);
-  const { word, language, names } = listed;
+  const { word, language, names, imports } = listed;
   if (word === undefined) return null;
   const own = names.find(({ name }) => name === word.name);
   const definitions = (own?.definitions ?? []).map((symbol) => new SymbolSource(file, language, symbol));
-  return { word, language, definitions, references: own?.references ?? [] };
+  const { before, after } = word;
+  const use: NameUse = { path: file.path, language, line: word.line + 1, before, after, imports };
+  return { word, use, definitions, references: own?.references ?? [] };
 }
 
 /** Names that the file defines, with their definitions and uses in it. */
@@ -62,7 +67,7 @@ export async function listOccurrences(
 ): Promise<ListedOccurrences> {
   if (line < 0 || character < 0) throw new TrawlError("bad-request", "lines and characters are counted from 0");
   const entry = file.entry ?? (await git.entry(file.commit, file.path));
-  if (entry?.kind !== "file") return { language: "", word: undefined, names: [] };
+  if (entry?.kind !== "file") return { language: "", word: undefined, imports: [], names: [] };
   return git.run({
     kind: "list-occurrences",
     repositoryId: file.repository.record.id,
@@ -75,30 +80,88 @@ export async function listOccurrences(
 }
 
 /**
- * Candidates for the definition of the word at a position, the likeliest first: symbols with exactly its name, in the
- * same file, else in the same repository, else in others, in languages that go together; among those by kind and path.
+ * Candidates for the definition of the word at a position: symbols with exactly its name, in the same file, else in the same
+ * repository, else in others. Null if there is no word.
  */
 export async function findDefinitions(
   file: BlobSource,
   line: number,
   character: number,
   context: RequestContext,
-): Promise<Definitions> {
+): Promise<FoundDefinitions | null> {
   const found = await findWord(file, line, character, context);
-  if (found === null) return { word: undefined, definitions: [] };
-  const { word, language } = found;
-  if (found.definitions.length > 0) return { word, definitions: sortCandidates(found.definitions, file) };
-  const name = `content:${quote(`^${escapeRegexp(word.name)}$`)}`;
-  const isRelated = (symbol: SymbolSource): boolean => areRelated(symbol.language, language);
-  const near = await searchSymbols(
-    [`repo:${quote(commitPattern(file.commit))}`, "case:yes", name],
-    candidatesMax,
-    context,
-  );
-  const related = near.filter(isRelated);
+  if (found === null) return null;
+  const { word, use, definitions } = found;
+  // What the file itself defines is meant, unless it is a member of something: that may be of any type.
+  const isMember = /(?:\.|->|::)\s*$/.test(word.before);
   const candidates =
-    related.length > 0 ? related : (await searchSymbols(["case:yes", name], candidatesMax, context)).filter(isRelated);
-  return { word, definitions: sortCandidates(candidates, file) };
+    definitions.length > 0 && !isMember ? definitions : await searchName(word.name, found, file, context);
+  return { word, ...(await rankSymbols(candidates, use, file, context)) };
+}
+
+async function searchName(
+  name: string,
+  { definitions, use }: { readonly definitions: readonly SymbolSource[]; readonly use: NameUse },
+  file: BlobSource,
+  context: RequestContext,
+): Promise<readonly SymbolSource[]> {
+  const pattern = namePattern(name);
+  const near = await searchSymbols([`repo:${quote(commitPattern(file.commit))}`, pattern], candidatesMax, context);
+  // Those of the file are known with the commit and the revision of the request.
+  const others = near.filter(({ file: { path } }) => path !== file.path);
+  const own = [...definitions, ...others];
+  return rankDefinitions(own.map(toCandidate(file)), use).ranked.length > 0
+    ? own
+    : searchSymbols([pattern], candidatesMax, context);
+}
+
+/** What finds the symbols with exactly this name. */
+export function namePattern(name: string): string {
+  return `case:yes content:${quote(`^${escapeRegexp(name)}$`)}`;
+}
+
+function toCandidate(file: BlobSource) {
+  return (symbol: SymbolSource): Candidate & { readonly symbol: SymbolSource } => ({
+    symbol,
+    path: symbol.file.path,
+    language: symbol.language,
+    kind: symbol.kind,
+    line: symbol.line,
+    isOwnRepository: symbol.file.repository.record.id === file.repository.record.id,
+  });
+}
+
+/** Ranks by what is known, then the best ones again with their lines. */
+async function rankSymbols(
+  symbols: readonly SymbolSource[],
+  use: NameUse,
+  file: BlobSource,
+  context: RequestContext,
+): Promise<Pick<FoundDefinitions, "definitions" | "isUnique">> {
+  const { ranked } = rankDefinitions(symbols.map(toCandidate(file)), use);
+  const rows = await Promise.all(
+    ranked.map(async ({ candidate }, at) => ({
+      ...candidate,
+      signature: at < signaturesMax ? await readSignature(candidate.symbol, context) : "",
+    })),
+  );
+  const { ranked: again, isUnique } = rankDefinitions(rows, use);
+  return {
+    definitions: again.map(({ candidate: { symbol, signature }, nearness }) => ({ symbol, signature, nearness })),
+    isUnique,
+  };
+}
+
+/** "" if the file is too large, or is not there any more. */
+async function readSignature({ file, line }: SymbolSource, { git }: RequestContext): Promise<string> {
+  try {
+    const { text } = await git.file(file, { kind: "text" }, line, line);
+    const start = text.slice(0, 2 * signatureLengthMax).trim();
+    return start.length > signatureLengthMax ? `${start.slice(0, signatureLengthMax)}…` : start;
+  } catch (error) {
+    if (error instanceof TrawlError && error.code !== "cancelled") return "";
+    throw error;
+  }
 }
 
 /** Where the word at a position occurs, as a whole word: in its file, then in the other files of its commit. */
@@ -111,18 +174,105 @@ export async function findReferences(
   const found = await findWord(file, line, character, context);
   if (found === null) return [];
   const own = found.references.map((at) => makePlace(file, at, at.length));
-  const results = await runSearch(
-    `context:global type:file fork:yes archived:yes case:yes count:${referencesMax} repo:${quote(commitPattern(file.commit))} -file:${quote(`^${escapeRegexp(file.path)}$`)} content:${quote(`\\b${escapeRegexp(found.word.name)}\\b`)}`,
+  const others = await searchUses(found.word.name, file, `-file:${quote(`^${escapeRegexp(file.path)}$`)}`, context);
+  return [
+    ...own,
+    ...others.files.flatMap(({ file: other, chunkMatches }) =>
+      chunkMatches.flatMap(({ ranges }) =>
+        ranges.map(({ start, end }) => makePlace(other, start, end.character - start.character)),
+      ),
+    ),
+  ];
+}
+
+/** Uses of a name, by file. */
+export interface ReferencesSource {
+  readonly word: OccurringWord;
+  readonly matchCount: number;
+  readonly limitHit: boolean;
+  readonly files: readonly FileReferencesSource[];
+}
+
+export interface FileReferencesSource {
+  readonly file: BlobSource;
+  readonly lines: readonly ReferenceLine[];
+}
+
+export interface ReferenceLine {
+  /** From 0. */
+  readonly line: number;
+  /** The line, or of a long one the part around the use. */
+  readonly preview: string;
+  /** In the preview, in code points. */
+  readonly ranges: readonly { readonly start: number; readonly end: number }[];
+  readonly url: string;
+}
+
+/** The same by file, with their lines: those of the file first, then those in folders near it. Null if there is no word. */
+export async function listReferences(
+  file: BlobSource,
+  line: number,
+  character: number,
+  context: RequestContext,
+): Promise<ReferencesSource | null> {
+  const found = await findWord(file, line, character, context);
+  if (found === null) return null;
+  const { files, matchCount, limitHit } = await searchUses(found.word.name, file, "", context);
+  const near = files.map((match) => ({ match, far: folderDistance(match.file.path, file.path) }));
+  near.sort(
+    (a, b) => Number(b.match.file.path === file.path) - Number(a.match.file.path === file.path) || a.far - b.far,
+  );
+  return {
+    word: found.word,
+    matchCount,
+    limitHit,
+    files: near.map(({ match: { file: other, chunkMatches } }) => {
+      const shown = other.path === file.path ? file : new BlobSource(file.commit, other.path, undefined, undefined);
+      return { file: shown, lines: chunkMatches.flatMap((chunk) => linesOfChunk(chunk, shown)) };
+    }),
+  };
+}
+
+async function searchUses(name: string, file: BlobSource, filter: string, context: RequestContext) {
+  const words = [`repo:${quote(commitPattern(file.commit))}`, filter, `content:${quote(wholeWord(name))}`];
+  const found = await runSearch(
+    `context:global type:file fork:yes archived:yes case:yes count:${referencesMax} ${words.join(" ")}`,
     context,
+    previewBytesMax,
   );
-  const others = results.results.flatMap((result) =>
-    result.__typename !== "FileMatch"
-      ? []
-      : result.chunkMatches.flatMap(({ ranges }) =>
-          ranges.map(({ start, end }) => makePlace(result.file, start, end.character - start.character)),
-        ),
-  );
-  return [...own, ...others];
+  const files = found.results.flatMap((result) => (result.__typename === "FileMatch" ? [result] : []));
+  return { files, matchCount: found.matchCount, limitHit: found.limitHit };
+}
+
+/** `\b` only beside a character of words: names of operators have none. */
+export function wholeWord(name: string): string {
+  return `${/^\w/.test(name) ? "\\b" : ""}${escapeRegexp(name)}${/\w$/.test(name) ? "\\b" : ""}`;
+}
+
+interface Chunk {
+  readonly content: string;
+  readonly contentStart: { readonly line: number; readonly character: number };
+  readonly ranges: PlaceSource["range"][];
+}
+
+/** Names have no newlines, so each use is in one line. */
+function linesOfChunk({ content, contentStart, ranges }: Chunk, file: BlobSource): ReferenceLine[] {
+  return content.split("\n").flatMap((preview, i) => {
+    const line = contentStart.line + i;
+    const skipped = i === 0 ? contentStart.character : 0;
+    const own = ranges.filter(({ start }) => start.line === line);
+    const [first] = own;
+    if (first === undefined) return [];
+    const { url } = makePlace(file, first.start, first.end.character - first.start.character);
+    return [
+      {
+        line,
+        preview,
+        ranges: own.map(({ start, end }) => ({ start: start.character - skipped, end: end.character - skipped })),
+        url,
+      },
+    ];
+  });
 }
 
 function makePlace(
@@ -137,31 +287,4 @@ function makePlace(
     url: `${resource.url}${place}`,
     canonicalURL: `${resource.canonicalURL}${place}`,
   };
-}
-
-/** Whether files of these languages use each other's definitions. */
-export function areRelated(one: string, other: string): boolean {
-  return one === other || families.some((family) => family.includes(one) && family.includes(other));
-}
-
-/** By kind, then by the folders that the path shares with the file, then as found. */
-function sortCandidates(symbols: readonly SymbolSource[], file: BlobSource): SymbolSource[] {
-  return symbols
-    .map((symbol) => ({ symbol, rank: kindRank(symbol.kind), far: folderDistance(symbol.file.path, file.path) }))
-    .sort((a, b) => a.rank - b.rank || a.far - b.far)
-    .map(({ symbol }) => symbol);
-}
-
-/** Lower for a kind that a name more likely refers to. */
-export function kindRank(kind: string): number {
-  const at = kindOrder.findIndex((kinds) => kinds.split(" ").includes(kind));
-  return at < 0 ? kindOrder.length : at;
-}
-
-/** The number of folders from the one path to the other. */
-export function folderDistance(one: string, other: string): number {
-  const [parts, folders] = [one.split("/").slice(0, -1), other.split("/").slice(0, -1)];
-  let shared = 0;
-  while (shared < folders.length && shared < parts.length && folders[shared] === parts[shared]) shared++;
-  return folders.length + parts.length - 2 * shared;
 }

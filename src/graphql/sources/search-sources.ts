@@ -22,6 +22,8 @@ export interface SearchArguments {
   readonly explain?: boolean;
   /** Whether an alert offers something near if nothing is found; the default. */
   readonly near?: boolean;
+  /** Longer lines are cut around their matches. */
+  readonly lineBytesMax?: number;
 }
 
 /** A search that runs once, when a field of its results is first requested. */
@@ -41,7 +43,16 @@ export class SearchSource {
   async #run(context: RequestContext): Promise<SearchResultsSource> {
     if (context.isCancelled)
       throw new TrawlError("cancelled", "the search was not started, because its client has disconnected");
-    const { query, version, patternType, receipt, duplicates = false, explain = false, near = true } = this.#arguments;
+    const {
+      query,
+      version,
+      patternType,
+      receipt,
+      duplicates = false,
+      explain = false,
+      near = true,
+      lineBytesMax = lineBytesUnlimited,
+    } = this.#arguments;
     const { searcher } = context.services;
     const refusal = searcher.admit(context.client);
     if (refusal !== undefined) throw new TrawlError("overloaded", refusal.message);
@@ -54,7 +65,7 @@ export class SearchSource {
       display: undefined,
       chunkMatches: true,
       contextLines: 0,
-      lineBytesMax: lineBytesUnlimited,
+      lineBytesMax,
       diffType: "commit" as const,
       defaultCount,
       debug: false,

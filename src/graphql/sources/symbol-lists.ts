@@ -53,8 +53,19 @@ export async function searchSymbols(
 }
 
 /** The results of a query with regexps. Throws `bad-request` if it is refused. */
-export async function runSearch(query: string, context: RequestContext): Promise<SearchResultsSource> {
-  const given = { query, version: "V3", patternType: "regexp", receipt: "none", near: false } as const;
+export async function runSearch(
+  query: string,
+  context: RequestContext,
+  lineBytesMax?: number,
+): Promise<SearchResultsSource> {
+  const given = {
+    query,
+    version: "V3",
+    patternType: "regexp",
+    receipt: "none",
+    near: false,
+    ...(lineBytesMax === undefined ? {} : { lineBytesMax }),
+  } as const;
   const results = await new SearchSource(given).results(context);
   if (results.results.length === 0 && results.alert !== null && results.skipped.length === 0)
     throw new TrawlError("bad-request", results.alert.description ?? results.alert.title);

@@ -1,19 +1,17 @@
 import { escapeRegexp } from "../../base/text.js";
 import { shownPath } from "../../base/path-text.js";
-import { BlobSource, type CommitSource } from "../../browse/git-sources.js";
+import { BlobSource } from "../../browse/git-sources.js";
 import type { RequestContext } from "../../browse/request-context.js";
-import type { EntryData } from "../../git/objects/directories.js";
-import { areRelated, folderDistance, kindRank } from "../../graphql/sources/navigation.js";
+import { type Candidate, type NameUse, rankDefinitions } from "../../graphql/sources/definition-ranking.js";
+import { candidatesMax, listOccurrences, namePattern, wholeWord } from "../../graphql/sources/navigation.js";
+import type { SymbolMatch } from "../../model/stream-events.js";
 import { commitPattern, quote } from "../../graphql/sources/symbol-lists.js";
 import { defineTool, integer, repo, requiredText, revision } from "../calls/tool.js";
 import { requireFile, findCommit, findRepository, plainPath } from "./file-tools.js";
 import { matchItem } from "./match-items.js";
 import { runToolSearch, type ToolMatches } from "./tool-search.js";
 
-/** Candidates that are looked at in a repository, and in all others. */
-const candidatesMax = 200;
-
-const everything = "context:global fork:yes archived:yes case:yes";
+const everything = "context:global fork:yes archived:yes";
 
 const place = {
   repo,
@@ -31,48 +29,59 @@ export const goToDefinition = defineTool({
   run: async ({ repo: name, path, symbol, revision: rev }, context) => {
     const commit = await findCommit(findRepository(name, context), rev, context);
     const entry = await requireFile(commit, plainPath(path), context);
-    const file = entry.path;
-    const language = await readLanguage(commit, entry, context);
-    const near = await searchDefinitions(`repo:${quote(commitPattern(commit))}`, symbol, language, context);
-    const found = near.definitions.length > 0 ? near : await searchDefinitions("", symbol, language, context);
-    const definitions = [...found.definitions].sort(
-      (a, b) => kindRank(a.kind) - kindRank(b.kind) || folderDistance(a.path, file) - folderDistance(b.path, file),
-    );
+    const file = new BlobSource(commit, entry.path, entry, undefined);
+    const { language, imports } = await listOccurrences(file, { line: 0, character: 0 }, false, context.git);
+    const use: NameUse = { path: entry.path, language, line: undefined, before: "", after: "", imports };
+    const near = await searchDefinitions(`repo:${quote(commitPattern(commit))}`, symbol, name, use, context);
+    const found = near.ranked.length > 0 ? near : await searchDefinitions("", symbol, name, use, context);
     return {
-      head: { symbol, matchCount: definitions.length },
+      head: { symbol, matchCount: found.ranked.length, precision: "by name", isUnique: found.isUnique },
       listName: "definitions",
-      items: definitions.map(({ kind, ...rest }) => ({ ...rest, kind: kind.toLowerCase() })),
+      items: found.ranked.map(({ candidate }) => definitionItem(candidate)),
       excluded: found.excluded,
     };
   },
 });
 
-/** The symbols with exactly this name, in languages that go together. */
-async function searchDefinitions(scope: string, symbol: string, language: string, context: RequestContext) {
-  const query = `${everything} type:symbol count:${candidatesMax} ${scope} content:${quote(`^${escapeRegexp(symbol)}$`)}`;
-  const found = await runToolSearch({ query, patternType: "regexp", count: candidatesMax, contextLines: 0 }, context);
-  return { definitions: listDefinitions(found, language), excluded: found.excluded };
+interface FoundSymbol extends Candidate {
+  readonly repository: string;
+  readonly commit: string | undefined;
+  readonly symbol: SymbolMatch;
 }
 
-function listDefinitions({ matches }: ToolMatches, wanted: string) {
+/** The symbols with exactly this name, the likeliest first. */
+async function searchDefinitions(scope: string, symbol: string, own: string, use: NameUse, context: RequestContext) {
+  const query = `${everything} type:symbol count:${candidatesMax} ${scope} ${namePattern(symbol)}`;
+  const found = await runToolSearch({ query, patternType: "regexp", count: candidatesMax, contextLines: 0 }, context);
+  return { ...rankDefinitions(listSymbols(found, own), use), excluded: found.excluded };
+}
+
+function listSymbols({ matches }: ToolMatches, own: string): FoundSymbol[] {
   return matches.flatMap(({ repository = "", path = "", commit, language = "", symbols = [] }) =>
-    wanted !== "" && !areRelated(language, wanted)
-      ? []
-      : symbols.map(({ name, kind, line, containerName }) => ({
-          repository,
-          path,
-          line,
-          name,
-          ...(containerName === "" ? {} : { container: containerName }),
-          kind,
-          ...(commit === undefined ? {} : { commit }),
-        })),
+    symbols.map((symbol) => ({
+      repository,
+      path,
+      commit,
+      language,
+      symbol,
+      kind: symbol.kind,
+      line: symbol.line,
+      isOwnRepository: repository === own,
+    })),
   );
 }
 
-async function readLanguage(commit: CommitSource, entry: EntryData, context: RequestContext): Promise<string> {
-  const blob = new BlobSource(commit, entry.path, entry, undefined);
-  return (await context.git.file(blob, { kind: "attributes" }, undefined, undefined)).language;
+function definitionItem({ repository, path, commit, symbol }: FoundSymbol): object {
+  const { name, kind, line, containerName } = symbol;
+  return {
+    repository,
+    path,
+    line,
+    name,
+    ...(containerName === "" ? {} : { container: containerName }),
+    ...(commit === undefined ? {} : { commit }),
+    kind: kind.toLowerCase(),
+  };
 }
 
 export const findReferences = defineTool({
@@ -85,7 +94,7 @@ export const findReferences = defineTool({
     const commit = await findCommit(findRepository(name, context), rev, context);
     const { path: file } = await requireFile(commit, plainPath(path), context);
     const pattern = `content:${quote(wholeWord(symbol))}`;
-    const scope = `${everything} type:file repo:${quote(commitPattern(commit))}`;
+    const scope = `${everything} case:yes type:file repo:${quote(commitPattern(commit))}`;
     // A path that is not UTF-8 matches nothing here: its lines come with those of the others.
     const only = quote(`^${escapeRegexp(shownPath(file))}$`);
     const options = { patternType: "regexp" as const, count: limit, contextLines: 0 };
@@ -104,8 +113,3 @@ export const findReferences = defineTool({
     };
   },
 });
-
-/** `\b` only beside a character of words: names of operators have none. */
-function wholeWord(symbol: string): string {
-  return `${/^\w/.test(symbol) ? "\\b" : ""}${escapeRegexp(symbol)}${/\w$/.test(symbol) ? "\\b" : ""}`;
-}

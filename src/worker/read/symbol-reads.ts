@@ -15,8 +15,9 @@ import { readBlobs } from "../../git/objects/read-blobs.js";
 import { textOfBlob } from "../../indexer/encoding/blob-text.js";
 import { detectLanguageName } from "../../indexer/classify.js";
 import type { SymbolMatch } from "../../model/stream-events.js";
-import { type ContentSymbols, noSymbols } from "../../shard/symbols/content-symbols.js";
+import { type ContentSymbols, nameBytesMax, noSymbols } from "../../shard/symbols/content-symbols.js";
 import { blobOptions } from "./files.js";
+import { readImports } from "./imports.js";
 import { callAfter, type PendingCall } from "../../base/deadline.js";
 import { neverStop, type StopSignal } from "../../base/stop-signal.js";
 import { type CtagsProgram, findCtagsOnce } from "../../indexer/symbols/ctags-program.js";
@@ -28,6 +29,9 @@ import { ShardReader } from "../../shard/shard-reader.js";
 /** Limit on the occurrences of all names, and on the definitions of one. */
 const occurrencesMax = 20_000;
 const definitionsMax = 100;
+
+/** What is read of a line before and after a word. */
+const besideBytesMax = 80;
 
 const lineFeed = 10;
 
@@ -51,6 +55,7 @@ export async function answerListOccurrences(
   return {
     language,
     word: word?.occurrence,
+    imports: readImports(file.text, request.path),
     names: [...symbolsOf].map(([name, indexes]) => ({
       name: decodeByteString(name),
       definitions: indexes.map((i) => toSymbolMatch(file, i)),
@@ -68,7 +73,9 @@ function wordAt({ text, symbols }: FileWithSymbols, line: number, character: num
     const bytes = text.toString("latin1", from, to);
     const name = decodeByteString(bytes);
     const start = countCharacters(text, lineStart, from);
-    return { bytes, occurrence: { name, line, character: start, length: [...name].length } };
+    const before = text.toString("utf8", Math.max(lineStart, from - besideBytesMax), from);
+    const [after = ""] = text.toString("utf8", to, Math.min(text.length, to + besideBytesMax)).split("\n");
+    return { bytes, occurrence: { name, line, character: start, length: [...name].length, before, after } };
   };
   for (let i = 0; i < symbols.names.length; i++) {
     const from = symbols.offsets[i];
@@ -77,9 +84,10 @@ function wordAt({ text, symbols }: FileWithSymbols, line: number, character: num
   }
   let from = at;
   let to = at;
-  while (from > 0 && isWordByte(text[from - 1])) from--;
-  while (to < text.length && isWordByte(text[to])) to++;
-  return from === to ? undefined : make(from, to);
+  while (from > 0 && at - from <= nameBytesMax && isWordByte(text[from - 1])) from--;
+  while (to < text.length && to - at <= nameBytesMax && isWordByte(text[to])) to++;
+  // No symbol has a longer name.
+  return from === to || to - from > nameBytesMax ? undefined : make(from, to);
 }
 
 /** Where the words occur, in file order; one pass over the text. */

@@ -20,6 +20,7 @@ t.test("symbols and navigation", async (t) => {
       "lib/help.c": "int helper(int n)\n{\n\treturn n;\n}\n",
       "lib/help.py": "helper = 1\n",
       "many.c": Array.from({ length: 1500 }, (_, i) => `int many_${i};\n`).join(""),
+      "line.c": `${"x".repeat(899_990)} int last_one;`,
       "bin.c": "int \0 hidden;\n",
     },
   });
@@ -76,6 +77,47 @@ t.test("symbols and navigation", async (t) => {
   });
   t.same(await use("symbolInfo(line: 2, character: 36) { hover }"), { blob: { symbolInfo: null } }, "no such symbol");
   t.same(await use("symbolInfo(line: 900, character: 0) { hover }"), { blob: { symbolInfo: null } });
+  const answer = await use(
+    `definitions(line: 2, character: 9) { name precision isUnique range { start { character } }
+      nodes { nearness signature symbol { name kind location { resource { path } } } } }
+    hover(line: 2, character: 9) { markdown { text } }
+    references(line: 2, character: 9) { name matchCount limitHit
+      files { file { path } lines { line preview url ranges { start end } } } }
+    none: definitions(line: 2, character: 36) { isUnique nodes { signature } }
+    nowhere: references(line: 1, character: 0) { name }`,
+  );
+  const found = { line: 0, preview: "int helper(int n)", ranges: [{ start: 4, end: 10 }] };
+  t.match(answer, {
+    blob: {
+      definitions: {
+        name: "helper",
+        precision: "BY_NAME",
+        isUnique: true,
+        range: { start: { character: 8 } },
+        nodes: [{ nearness: "SAME_REPOSITORY", signature: "int helper(int n)", symbol: { kind: "FUNCTION" } }],
+      },
+      hover: { markdown: { text: "```c\nint helper(int n)\n```" } },
+      references: {
+        name: "helper",
+        matchCount: 3,
+        limitHit: false,
+        files: [
+          { file: { path: "lib/use.c" }, lines: [{ line: 2, ranges: [{ start: 8, end: 14 }] }] },
+          { file: { path: "lib/help.c" }, lines: [{ ...found, url: "/near/-/blob/lib/help.c?L1:5-1:11" }] },
+          { file: { path: "lib/help.py" } },
+        ],
+      },
+      none: { isUnique: false, nodes: [] },
+      nowhere: null,
+    },
+  });
+  t.match(
+    await commit(`blob(path: "line.c") { definitions(line: 0, character: 900000) { name nodes { signature } }
+      references(line: 0, character: 900000) { files { lines { preview } } }
+      long: definitions(line: 0, character: 10) { name } }`),
+    { blob: { definitions: { name: "last_one", nodes: [{ signature: /^.{1,301}$/ }] }, long: null } },
+    "a long line, and a word that no symbol can be",
+  );
   t.match(
     await use(
       "lsif { references(line: 2, character: 9) { nodes { resource { path } range { start { line character } } } } }",

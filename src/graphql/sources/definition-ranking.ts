@@ -1,0 +1,203 @@
+import type { ShownSymbolKind } from "../../model/symbol-kind.js";
+
+/** What a file says about one of its names: enough to tell which of many definitions of the name is meant. */
+export interface NameUse {
+  readonly path: string;
+  readonly language: string;
+  /** 1-based; undefined if it is not known where the name is. */
+  readonly line: number | undefined;
+  /** The text beside the name in its line. */
+  readonly before: string;
+  readonly after: string;
+  /** Ends of paths of what the file imports. */
+  readonly imports: readonly string[];
+}
+
+/** A symbol with the name. */
+export interface Candidate {
+  readonly path: string;
+  readonly language: string;
+  readonly kind: ShownSymbolKind;
+  /** 1-based. */
+  readonly line: number;
+  readonly isOwnRepository: boolean;
+}
+
+/** How near a definition is to what refers to it. */
+export type Nearness = "SAME_FILE" | "IMPORTED" | "SAME_REPOSITORY" | "OTHER_REPOSITORY";
+
+export interface Ranked<T> {
+  readonly candidate: T;
+  readonly nearness: Nearness;
+}
+
+/** Languages whose files use each other's definitions. */
+const families: readonly (readonly string[])[] = [
+  ["C", "C++", "Objective-C", "Objective-C++", "Cuda", "Assembly", "Unix Assembly"],
+  ["JavaScript", "TypeScript", "TSX", "JSX", "Vue", "Svelte"],
+  ["Java", "Kotlin", "Scala", "Groovy"],
+];
+
+/** Whether files of these languages use each other's definitions. */
+export function areRelated(one: string, other: string): boolean {
+  return one === other || families.some((family) => family.includes(one) && family.includes(other));
+}
+
+/**
+ * The candidates in related languages, the likeliest first. Of two, that one is likelier which is of a kind that is used like
+ * this (called, after a dot, after `struct`), then the one that is nearer: in the file, imported, in the repository. What
+ * others cannot see (`static` in another file of C) comes last; it is known only of candidates with a `signature`.
+ * `isUnique` tells whether the first one stands out.
+ */
+export function rankDefinitions<T extends Candidate & { readonly signature?: string }>(
+  candidates: readonly T[],
+  use: NameUse,
+): { readonly ranked: readonly Ranked<T>[]; readonly isUnique: boolean } {
+  const how = howUsed(use);
+  const isInTest = isTest(use.path);
+  const rows = candidates
+    .filter(({ language }) => use.language === "" || areRelated(language, use.language))
+    .map((candidate) => {
+      const nearness = nearnessTo(candidate, use);
+      return {
+        candidate,
+        nearness,
+        order: [
+          Number(isHidden(candidate, nearness, use)),
+          fitOfKind(candidate.kind, how),
+          nearnesses.indexOf(nearness),
+          Number(candidate.language !== use.language),
+          Number(!isInTest && isTest(candidate.path)),
+          kindRank(candidate.kind),
+          lineDistance(candidate, nearness, use),
+          Number(!isBaseImported(candidate.path, use.imports)),
+          folderDistance(candidate.path, use.path),
+        ],
+      };
+    });
+  rows.sort((a, b) => compareOrders(a.order, b.order));
+  const [first, second] = rows;
+  const isUnique =
+    first !== undefined &&
+    (second === undefined ||
+      first.order[0] !== second.order[0] ||
+      first.order[1] !== second.order[1] ||
+      (first.order[2] !== second.order[2] && first.nearness !== "SAME_REPOSITORY"));
+  return { ranked: rows.map(({ candidate, nearness }) => ({ candidate, nearness })), isUnique };
+}
+
+const nearnesses: readonly Nearness[] = ["SAME_FILE", "IMPORTED", "SAME_REPOSITORY", "OTHER_REPOSITORY"];
+
+function nearnessTo({ path, isOwnRepository }: Candidate, { path: own, imports }: NameUse): Nearness {
+  if (!isOwnRepository) return "OTHER_REPOSITORY";
+  if (path === own) return "SAME_FILE";
+  return imports.some((end) => isImported(path, end)) ? "IMPORTED" : "SAME_REPOSITORY";
+}
+
+/** Whether the import names this file, or its folder. */
+function isImported(path: string, end: string): boolean {
+  const whole = `/${path}`;
+  if (whole.endsWith(`/${end}`)) return true;
+  const wanted = `/${withoutExtension(end)}`;
+  const [module, folder] = [withoutExtension(whole), whole.slice(0, whole.lastIndexOf("/"))];
+  return module.endsWith(wanted) || folder.endsWith(wanted) || folder.endsWith(`/${end}`);
+}
+
+/** Whether an import has the same last part: `foo.h` is often the header of `foo.c`. */
+function isBaseImported(path: string, imports: readonly string[]): boolean {
+  const base = baseName(path);
+  return imports.some((end) => baseName(end) === base);
+}
+
+function baseName(path: string): string {
+  return withoutExtension(path.slice(path.lastIndexOf("/") + 1));
+}
+
+/** Without its last extension, if it has one that is not the whole name. */
+function withoutExtension(path: string): string {
+  const dot = path.lastIndexOf(".");
+  return dot > path.lastIndexOf("/") + 1 ? path.slice(0, dot) : path;
+}
+
+/** A static function of C is not seen by other files, except those that include its own. */
+function isHidden(
+  { signature = "", language, path }: Candidate & { readonly signature?: string },
+  nearness: Nearness,
+  { language: used }: NameUse,
+): boolean {
+  return (
+    nearness !== "SAME_FILE" &&
+    nearness !== "IMPORTED" &&
+    areRelated(used, "C") &&
+    areRelated(language, "C") &&
+    /^\s*static\b/.test(signature) &&
+    !/\.(h|hh|hpp|hxx|inc|inl)$/.test(path)
+  );
+}
+
+type Usage = "call" | "member call" | "member" | "type" | "tag" | "plain";
+
+/** How a name is used, by the text beside it. */
+function howUsed({ before, after }: NameUse): Usage {
+  const isCall = /^\s*(?:<[\w\s,<>[\].]{0,60}>)?\(/.test(after);
+  if (/\b(?:struct|enum|union)\s+$/.test(before)) return "tag";
+  if (/\b(?:class|interface|extends|implements|new|instanceof|typeof|trait|impl)\s+$/.test(before)) return "type";
+  if (/(?:\.|->|::)\s*$/.test(before)) return isCall ? "member call" : "member";
+  return isCall ? "call" : "plain";
+}
+
+/** What each usage refers to: kinds by how likely they are; others come after them. */
+const fittingKinds: Readonly<Record<Usage, readonly string[]>> = {
+  call: ["FUNCTION CLASS CONSTRUCTOR", "METHOD VARIABLE CONSTANT STRUCT"],
+  "member call": ["METHOD FUNCTION CLASS CONSTRUCTOR", "FIELD PROPERTY VARIABLE CONSTANT"],
+  member: ["FIELD PROPERTY METHOD ENUMMEMBER CONSTANT CLASS FUNCTION STRUCT INTERFACE ENUM"],
+  type: ["CLASS INTERFACE STRUCT ENUM TYPEPARAMETER", "FUNCTION"],
+  tag: ["STRUCT ENUM CLASS"],
+  plain: ["CLASS INTERFACE STRUCT ENUM FUNCTION METHOD CONSTRUCTOR TYPEPARAMETER CONSTANT VARIABLE ENUMMEMBER MODULE"],
+};
+
+function fitOfKind(kind: string, how: Usage): number {
+  return rankIn(fittingKinds[how], kind);
+}
+
+/** Kinds that a name usually refers to, the likeliest first. */
+const kindOrder: readonly string[] = [
+  "CLASS INTERFACE STRUCT ENUM FUNCTION METHOD CONSTRUCTOR TYPEPARAMETER",
+  "CONSTANT VARIABLE MODULE NAMESPACE PACKAGE OPERATOR OBJECT",
+  "ENUMMEMBER FIELD PROPERTY KEY",
+];
+
+/** Lower for a kind that a name more likely refers to. */
+function kindRank(kind: string): number {
+  return rankIn(kindOrder, kind);
+}
+
+function rankIn(order: readonly string[], kind: string): number {
+  const at = order.findIndex((kinds) => kinds.split(" ").includes(kind));
+  return at < 0 ? order.length : at;
+}
+
+/** In the file of the use, the last definition before it is the nearest, and that at the place itself even more so. */
+function lineDistance({ line }: Candidate, nearness: Nearness, { line: used }: NameUse): number {
+  if (nearness !== "SAME_FILE" || used === undefined) return 0;
+  return line <= used ? used - line : 1_000_000 + line;
+}
+
+function isTest(path: string): boolean {
+  return /(?:^|[/_.-])(?:tests?|testing|spec|mocks?|fixtures?|examples?|samples?|vendor|third_party|selftests)(?:[/_.-]|$)/i.test(
+    path,
+  );
+}
+
+/** The number of folders from the one path to the other. */
+export function folderDistance(one: string, other: string): number {
+  const [parts, folders] = [one.split("/").slice(0, -1), other.split("/").slice(0, -1)];
+  let shared = 0;
+  while (shared < folders.length && shared < parts.length && folders[shared] === parts[shared]) shared++;
+  return folders.length + parts.length - 2 * shared;
+}
+
+function compareOrders(a: readonly number[], b: readonly number[]): number {
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return (a[i] ?? 0) - (b[i] ?? 0);
+  return 0;
+}
