@@ -46,7 +46,8 @@ export function areRelated(one: string, other: string): boolean {
 /**
  * The candidates in related languages, the likeliest first. Of two, that one is likelier which is of a kind that is used like
  * this (called, after a dot, after `struct`), then the one that is nearer: in the file, imported, in the repository. What
- * others cannot see (`static` in another file of C) comes last; it is known only of candidates with a `signature`.
+ * others cannot see (`static` in another file of C) comes last, and before it what only stands for a function; both are known only
+ * of candidates with a `signature`.
  * `isUnique` tells whether the first one stands out.
  */
 export function rankDefinitions<T extends Candidate & { readonly signature?: string }>(
@@ -55,36 +56,38 @@ export function rankDefinitions<T extends Candidate & { readonly signature?: str
 ): { readonly ranked: readonly Ranked<T>[]; readonly isUnique: boolean } {
   const how = howUsed(use);
   const isInTest = isTest(use.path);
-  const rows = candidates
-    .filter(({ language }) => use.language === "" || areRelated(language, use.language))
-    .map((candidate) => {
-      const nearness = nearnessTo(candidate, use);
-      return {
-        candidate,
-        nearness,
-        order: [
-          Number(isHidden(candidate, nearness, use)),
-          fitOfKind(candidate.kind, how),
-          nearnesses.indexOf(nearness),
-          Number(candidate.language !== use.language),
-          Number(!isInTest && isTest(candidate.path)),
-          kindRank(candidate.kind),
-          lineDistance(candidate, nearness, use),
-          Number(!isBaseImported(candidate.path, use.imports)),
-          folderDistance(candidate.path, use.path),
-        ],
-      };
-    });
+  const related = candidates.filter(({ language }) => use.language === "" || areRelated(language, use.language));
+  const hasGlobal = related.some((candidate) => candidate.kind === "FUNCTION" && isGlobalFunction(candidate));
+  const rows = related.map((candidate) => {
+    const nearness = nearnessTo(candidate, use);
+    return {
+      candidate,
+      nearness,
+      order: [
+        Number(isHidden(candidate, nearness, use)),
+        fitOfKind(candidate.kind, how),
+        Number(hasGlobal && nearness !== "SAME_FILE" && isStatic(candidate)),
+        nearnesses.indexOf(nearness),
+        Number(!isInTest && isTest(candidate.path)),
+        Number(candidate.language !== use.language),
+        kindRank(candidate.kind),
+        lineDistance(candidate, nearness, use),
+        Number(!isBaseImported(candidate.path, use.imports)),
+        folderDistance(candidate.path, use.path),
+      ],
+    };
+  });
   rows.sort((a, b) => compareOrders(a.order, b.order));
   const [first, second] = rows;
   const isUnique =
     first !== undefined &&
     (second === undefined ||
-      first.order[0] !== second.order[0] ||
-      first.order[1] !== second.order[1] ||
-      (first.order[2] !== second.order[2] && first.nearness !== "SAME_REPOSITORY"));
+      compareOrders(first.order.slice(0, tellingCount), second.order.slice(0, tellingCount)) !== 0);
   return { ranked: rows.map(({ candidate, nearness }) => ({ candidate, nearness })), isUnique };
 }
+
+/** Of what the order goes by, so many tell which one is meant; the others only make one likelier. */
+const tellingCount = 5;
 
 const nearnesses: readonly Nearness[] = ["SAME_FILE", "IMPORTED", "SAME_REPOSITORY", "OTHER_REPOSITORY"];
 
@@ -129,10 +132,23 @@ function isHidden(
     nearness !== "SAME_FILE" &&
     nearness !== "IMPORTED" &&
     areRelated(used, "C") &&
-    areRelated(language, "C") &&
-    /^\s*static\b/.test(signature) &&
+    isStatic({ signature, language }) &&
     !/\.(h|hh|hpp|hxx|inc|inl)$/.test(path)
   );
+}
+
+interface Signed {
+  readonly signature?: string;
+  readonly language: string;
+}
+
+function isStatic({ signature = "", language }: Signed): boolean {
+  return areRelated(language, "C") && /^\s*static\b/.test(signature);
+}
+
+/** Where C has a function of this kind, one in a header that is static only stands for it where it is left out. */
+function isGlobalFunction({ signature = "", language }: Signed): boolean {
+  return areRelated(language, "C") && signature !== "" && !/^\s*(?:static|#)/.test(signature);
 }
 
 type Usage = "call" | "member call" | "member" | "type" | "tag" | "plain";
@@ -184,7 +200,7 @@ function lineDistance({ line }: Candidate, nearness: Nearness, { line: used }: N
 }
 
 function isTest(path: string): boolean {
-  return /(?:^|[/_.-])(?:tests?|testing|spec|mocks?|fixtures?|examples?|samples?|vendor|third_party|selftests)(?:[/_.-]|$)/i.test(
+  return /(?:^|[/_.-])(?:tests?|testing|spec|mocks?|fixtures?|examples?|samples?|vendor|third_party|selftests|tools)(?:[/_.-]|$)/i.test(
     path,
   );
 }

@@ -11,7 +11,7 @@ import { SymbolSource } from "./match-sources.js";
 export const candidatesMax = 200;
 
 /** Candidates whose lines are read, and how much of each: the others are ranked without. */
-const signaturesMax = 20;
+const signaturesMax = 10;
 const signatureLengthMax = 300;
 
 /** Uses that are listed. */
@@ -217,16 +217,18 @@ export async function listReferences(
 ): Promise<ReferencesSource | null> {
   const found = await findWord(file, line, character, context);
   if (found === null) return null;
-  const { files, matchCount, limitHit } = await searchUses(found.word.name, file, "", context);
-  const near = files.map((match) => ({ match, far: folderDistance(match.file.path, file.path) }));
-  near.sort(
-    (a, b) => Number(b.match.file.path === file.path) - Number(a.match.file.path === file.path) || a.far - b.far,
+  // The file has its uses, however many others have; a path that is not UTF-8 matches nothing here.
+  const path = quote(`^${escapeRegexp(file.path)}$`);
+  const [own, others] = await Promise.all(
+    [`file:${path}`, `-file:${path}`].map((filter) => searchUses(found.word.name, file, filter, context)),
   );
+  const near = (others?.files ?? []).map((match) => ({ match, far: folderDistance(match.file.path, file.path) }));
+  near.sort((a, b) => a.far - b.far);
   return {
     word: found.word,
-    matchCount,
-    limitHit,
-    files: near.map(({ match: { file: other, chunkMatches } }) => {
+    matchCount: (own?.matchCount ?? 0) + (others?.matchCount ?? 0),
+    limitHit: own?.limitHit === true || others?.limitHit === true,
+    files: [...(own?.files ?? []), ...near.map(({ match }) => match)].map(({ file: other, chunkMatches }) => {
       const shown = other.path === file.path ? file : new BlobSource(file.commit, other.path, undefined, undefined);
       return { file: shown, lines: chunkMatches.flatMap((chunk) => linesOfChunk(chunk, shown)) };
     }),

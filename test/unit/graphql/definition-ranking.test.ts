@@ -58,7 +58,19 @@ const rows: readonly Row[] = [
   {
     what: "a static function of a header is seen",
     use: { path: "a/use.c", after: "(", imports: ["linux/x.h"] },
-    order: ["FUNCTION include/linux/x.h:3 static inline int init(void)", "FUNCTION a/near.c:3 int init(void)"],
+    order: [
+      "FUNCTION include/linux/x.h:3 static inline int init(void)",
+      "FUNCTION a/x.h:3 static inline int init(void)",
+    ],
+    isUnique: true,
+  },
+  {
+    what: "a stub in a header comes after the function",
+    use: { path: "a/use.c", after: "(", imports: ["linux/x.h"] },
+    order: [
+      "FUNCTION z/x.c:3 int init(void)",
+      "FUNCTION include/linux/x.h:3 static inline int init(void) { return 0; }",
+    ],
     isUnique: true,
   },
   {
@@ -88,7 +100,7 @@ const rows: readonly Row[] = [
   {
     what: "tests come later, folders nearby first",
     use: { path: "net/ipv4/use.c", after: "(" },
-    order: ["FUNCTION net/core.c:1", "FUNCTION net/ipv6/core.c:1", "FUNCTION net/ipv4/test/core.c:1"],
+    order: ["FUNCTION net/ipv6/core.c:1", "FUNCTION drivers/core.c:1", "FUNCTION net/ipv4/test/core.c:1"],
     isUnique: false,
   },
   {
