@@ -7,7 +7,7 @@ import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import type { Test } from "tap";
 import { TrawlError } from "../../src/base/errors.js";
 import { testBrowser, withPage, type PageOptions } from "./browser.js";
-import { dataDirectory, testDaemon, type DaemonProcess } from "./daemon.js";
+import { dataDirectory, testDaemon, type DaemonProcess, withSymbols } from "./daemon.js";
 import { removeFolder } from "./remove-folder.js";
 import { clearDaemon } from "./shared-daemon.js";
 import { shared, type Owner } from "./shared.js";
@@ -50,7 +50,7 @@ export class WebSite {
     const file = join(folder, "trawl.jsonc");
     writeFileSync(file, JSON.stringify(configuration));
     // Outside the ports from which the system chooses, so that the daemon gets it again when it starts again.
-    const args = ["--config", file, "--listen", `127.0.0.1:${await freePort(10_000, 30_000)}`];
+    const args = [...withSymbols, "--config", file, "--listen", `127.0.0.1:${await freePort(10_000, 30_000)}`];
     const [daemon, browser] = await Promise.all([testDaemon(owner, args, dataDirectory(owner)), testBrowser()]);
     const site = new WebSite(daemon, browser, args, owner);
     await site.addUser(root, true);

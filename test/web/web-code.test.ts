@@ -22,6 +22,13 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
       "src/a.ts": 'export const needle = 1;\nconst other = "text";\n',
       "src/\u202erow.ts": 'const word = "\u2066other\u2069"; // \u202eend\n',
       "src/<b>.ts": `// ${hostile}\n`,
+      "names/use.c":
+        '#include "lib.h"\n\nint twice(int n)\n{\n\treturn helper(n) + both(n) + many(n);\n}\n\nint four(void)\n{\n\treturn twice(2);\n}\n',
+      "names/lib.h": "int helper(int n);\n#define both(n) (n)\n",
+      "names/lib.c": `int helper(int n) /* \u202e${hostile} */\n{\n\treturn n;\n}\n`,
+      "names/one/many.h": "#define many(n) (n)\n",
+      "names/two/many.h": "#define both(n) (n + 1)\n#define many(n) (n + 2)\n",
+      "names/one.js": `const first = 1;${" ".repeat(25_000)}function far() {}`,
       "long.c": Array.from({ length: lineCount }, (_, i) => `int line_${i + 1};\n`).join(""),
       "large.txt": Array.from({ length: 90_000 }, (_, i) => `${i + 1} ${"x".repeat(100)}\n`).join(""),
       "data.bin": Buffer.from([0, 1, 2, 0]),
@@ -185,6 +192,89 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
       t.ok(box !== null && box.y > 0 && box.y + box.height <= height, "seen without scrolling");
       for (const name of ["Definitions here", "Definitions everywhere", "References"])
         await bar.getByRole("link", { name }).waitFor();
+    });
+  });
+
+  await t.test("what a name means is shown beside it, by pointer and by keys", async (t) => {
+    await until("symbols are known", async () => (await daemon.metric("trawl_index_shards_without_symbols")) === 0);
+    const options = { allowed: [/status of (401|429|502)/] };
+    await withPage(t, browser, at("/-/blob/names/use.c"), options, async (page) => {
+      const card = page.locator(".name-card");
+      const panel = page.locator(".name-panel");
+      /** Moves the pointer to a name of a line. */
+      const point = async (line: number, name: string): Promise<void> => {
+        await page.locator(`.line[data-line="${line}"] code`).waitFor();
+        const { x, y } = await page.evaluate<{ x: number; y: number }>(`(() => {
+          const texts = document.createTreeWalker(document.querySelector('.line[data-line="${line}"] > code'), 4);
+          const range = document.createRange();
+          for (let node = texts.nextNode(); node !== null; node = texts.nextNode()) {
+            const at = node.nodeValue.indexOf("${name}");
+            if (at >= 0) range.setStart(node, at + 1), range.setEnd(node, at + 2);
+          }
+          return range.getBoundingClientRect();
+        })()`);
+        await page.mouse.move(x + 3, y + 5);
+      };
+      const pointUntil = async (line: number, name: string, text: string | RegExp): Promise<void> =>
+        until(`the card of ${name}`, async () => {
+          await page.mouse.move(1, 1);
+          await point(line, name);
+          await page.waitForTimeout(300);
+          return (await card.filter({ hasText: text }).count()) > 0;
+        });
+
+      await pointUntil(5, "helper", `int helper(int n) /* \ufffd${hostile} */`);
+      await card.getByText("by name").waitFor();
+      t.same(await findViolations(page), []);
+      await page.keyboard.down("Control");
+      await page.mouse.down();
+      await page.mouse.up();
+      await page.keyboard.up("Control");
+      await page.waitForURL(/\/names\/lib\.c\?L1$/);
+      await page.goBack();
+      await page.waitForURL(/\/names\/use\.c\?L5$/);
+
+      await pointUntil(5, "many", "2 definitions");
+      await page.mouse.down();
+      await page.mouse.up();
+      await panel.getByRole("link", { name: "names/one/many.h:1" }).waitFor();
+      t.equal(await panel.locator("li").count(), 2);
+      await page.keyboard.press("Escape");
+      await panel.waitFor({ state: "detached" });
+
+      await page.goto(at("/-/blob/names/use.c?L10"));
+      await page.locator('.line[data-line="10"] [class^="hljs"]').first().waitFor();
+      await until("a key has chosen a name", async () => {
+        await page.keyboard.press("]");
+        return (await card.count()) > 0;
+      });
+      await page.getByText("twice: function in names/use.c, line 3. int twice(int n)").waitFor({ state: "attached" });
+      await page.keyboard.press("r");
+      await panel.locator("a:focus").getByText("int twice(int n)").waitFor();
+      await page.keyboard.press("ArrowDown");
+      await panel.locator("a:focus").getByText("return twice(2);").waitFor();
+      t.same(await findViolations(page), []);
+      await page.keyboard.press("d");
+      await page.waitForURL(/\/names\/use\.c\?L3$/);
+      await panel.waitFor();
+
+      for (const [status, headers, text] of [
+        [429, { "Retry-After": "7" }, "Try again in 7 seconds."],
+        [401, {}, "Sign in"],
+        [502, { "Content-Type": "text/html" }, "A proxy between this page and the server answered"],
+      ] as const) {
+        await page.route(/graphql\?NameDefinitions/, (route) => route.fulfill({ status, headers, body: "<b>no</b>" }));
+        await pointUntil(5, "both", text);
+        await page.unroute(/graphql\?NameDefinitions/);
+      }
+      t.same(await findViolations(page), []);
+      await page.setViewportSize({ width: 375, height: 700 });
+      await page.emulateMedia({ colorScheme: "dark" });
+      t.same(await findViolations(page), []);
+      t.equal(await page.evaluate("document.documentElement.scrollWidth"), 375);
+      await page.goto(at("/-/blob/names/one.js"));
+      await page.getByText(/more characters$/).waitFor();
+      await pointUntil(1, "first", "const first = 1;");
     });
   });
 

@@ -18,6 +18,9 @@ export interface FileViewEvents {
 /** How long lines are made at a time, between which the browser paints and answers. */
 const sliceMs = 8;
 
+/** At the top of the window, the bars of the page and of the file cover lines. */
+const coveredPixels = 110;
+
 /** Longer lines are cut: they stall every browser. */
 const lineLengthMax = 20_000;
 
@@ -88,6 +91,13 @@ export class FileView {
   scrollTo(line: number): void {
     this.#makeLinesOf({ from: line, to: line });
     this.#lines[line - 1]?.scrollIntoView({ block: "center" });
+  }
+
+  /** Scrolls to the line if it is not in sight. */
+  reveal(line: number): void {
+    this.#makeLinesOf({ from: line, to: line });
+    const { top = 0, bottom = 0 } = this.#lines[line - 1]?.getBoundingClientRect() ?? {};
+    if (top < coveredPixels || bottom > window.innerHeight) this.scrollTo(line);
   }
 
   /** Shows the commit before the first line of each hunk; undefined hides all. */

@@ -5,6 +5,7 @@ import type { PagePath } from "../../../model/page-path.js";
 import { address, navigate } from "../../route/router.js";
 import { painted } from "../../ui/delay.js";
 import { addKeys } from "../../ui/keys.js";
+import { loadPart } from "../../route/load-part.js";
 import { readBlame, FileView, readHighlighting } from "./file-view.js";
 import { readLineRange, lineRangeText } from "./line-range.js";
 
@@ -48,9 +49,33 @@ export function useFileView(path: PagePath, text: string, host: RefObject<HTMLDi
     };
   }, [name, revision, file, text, view, error, word, host]);
   const at = address.value;
-  useEffect(() => view.value?.select(readLineRange(at)), [at, view.value]);
+  useEffect(() => {
+    const range = readLineRange(at);
+    view.value?.select(range);
+    if (range !== undefined) view.value?.reveal(range.from);
+  }, [at, view.value]);
   return { view, error, word };
 }
+
+/** What a name means is shown once the text is: the part that does it is loaded then, and without it the text is read as well. */
+export function useNames(view: Signal<FileView | undefined>): Signal<NameParts | undefined> {
+  const parts = useSignal<NameParts | undefined>(undefined);
+  const isShown = view.value !== undefined;
+  useEffect(() => {
+    if (!isShown) return;
+    void painted()
+      .then(() => loadPart(() => import("../names/names.js")))
+      .then(
+        (loaded) => {
+          parts.value = loaded;
+        },
+        () => undefined,
+      );
+  }, [isShown, parts]);
+  return parts;
+}
+
+type NameParts = typeof import("../names/names.js");
 
 export interface BlameState {
   readonly state: Signal<"off" | "waiting" | "on">;

@@ -9,7 +9,7 @@ import { ErrorText, Found, Notice } from "../../ui/states.js";
 import { repositoryFilter, searchUrl } from "../code-urls.js";
 import { lineRangeText, readLineRange } from "./line-range.js";
 import { RenderedText } from "./readme.js";
-import { type FileActions, useBlame, useFileKeys, useFileView } from "./text-file-state.js";
+import { type FileActions, useBlame, useFileKeys, useFileView, useNames } from "./text-file-state.js";
 import { formatCount } from "../../ui/numbers.js";
 
 interface TextFileProps {
@@ -36,6 +36,8 @@ export function TextFile({ path, text, oid }: TextFileProps) {
     },
   };
   useFileKeys(actions, `${oid}/${path.path}`);
+  const names = useNames(view);
+  const Names = names.value?.Names;
   return (
     <section class="panel file" aria-label={path.path}>
       <h1 class="unseen">{path.path}</h1>
@@ -76,8 +78,17 @@ export function TextFile({ path, text, oid }: TextFileProps) {
           class={`file-lines${isWrapped.value ? " wrapped" : ""}`}
           {...scrollable(`Lines of ${path.path}`)}
         />
+        {names.value !== undefined && <names.value.NamePanel />}
       </div>
       {word.value !== "" && <WordBar path={path} word={word.value} />}
+      {Names !== undefined && view.value !== undefined && host.current !== null && (
+        <Names
+          path={path}
+          host={host.current}
+          lineCount={view.value.lineCount}
+          reveal={(line) => view.peek()?.reveal(line + 1)}
+        />
+      )}
     </section>
   );
 }

@@ -1,0 +1,119 @@
+import { type PagePath, pageUrl } from "../../../model/page-path.js";
+import { graphql } from "../../api/graphql.js";
+import type { Operations } from "../../api/operation-types.js";
+import type { NamePlace } from "./name-place.js";
+
+const definitionsQuery = `query NameDefinitions($name: String!, $revision: String!, $path: String!, $line: Int!, $character: Int!) {
+  repository(name: $name) {
+    commit(rev: $revision) {
+      blob(path: $path) {
+        definitions(line: $line, character: $character) {
+          isUnique precision
+          nodes {
+            nearness signature
+            symbol { kind url location { resource { path repository { name } } range { start { line } } } }
+          }
+        }
+      }
+    }
+  }
+}`;
+
+const referencesQuery = `query NameReferences($name: String!, $revision: String!, $path: String!, $line: Int!, $character: Int!) {
+  repository(name: $name) {
+    commit(rev: $revision) {
+      blob(path: $path) {
+        references(line: $line, character: $character) {
+          matchCount limitHit precision
+          files { file { path url } lines { line preview url ranges { start end } } }
+        }
+      }
+    }
+  }
+}`;
+
+type Blob<Name extends "NameDefinitions" | "NameReferences"> = NonNullable<
+  NonNullable<NonNullable<Operations[Name]["data"]["repository"]>["commit"]>["blob"]
+>;
+export type References = NonNullable<Blob<"NameReferences">["references"]>;
+
+export interface Definition {
+  readonly signature: string;
+  readonly kind: string;
+  readonly nearness: NonNullable<Blob<"NameDefinitions">["definitions"]>["nodes"][number]["nearness"];
+  readonly repository: string;
+  readonly path: string;
+  /** From 0. */
+  readonly line: number;
+  readonly url: string;
+  /** Whether it is what was asked about. */
+  readonly isSelf: boolean;
+}
+
+export interface Definitions {
+  readonly isUnique: boolean;
+  readonly list: readonly Definition[];
+}
+
+/** Answers about names of a file that is shown, so that what was seen once is there at once. */
+const keptMax = 200;
+const kept = new Map<string, Definitions>();
+
+export function keptDefinitions(path: PagePath, place: NamePlace): Definitions | undefined {
+  return kept.get(makeKey(path, place));
+}
+
+function makeKey({ name, revision, path }: PagePath, { line, character }: NamePlace): string {
+  return JSON.stringify([name, revision, path, line, character]);
+}
+
+/** What a name may refer to, the likeliest first. */
+export async function readDefinitions(
+  page: PagePath,
+  place: NamePlace,
+  signal: AbortSignal | null,
+): Promise<Definitions> {
+  const key = makeKey(page, place);
+  const known = kept.get(key);
+  if (known !== undefined) return known;
+  const { repository } = await graphql("NameDefinitions", definitionsQuery, variables(page, place), signal);
+  const found = repository?.commit?.blob?.definitions;
+  const definitions: Definitions = {
+    isUnique: found?.isUnique ?? false,
+    list: (found?.nodes ?? []).map(({ nearness, signature, symbol }) => {
+      const { resource, range } = symbol.location;
+      const line = range?.start.line ?? 0;
+      const isOwn = resource.repository.name === page.name && !resource.path.includes("\ufffd");
+      return {
+        signature,
+        kind: symbol.kind.toLowerCase(),
+        nearness,
+        repository: resource.repository.name,
+        path: resource.path,
+        line,
+        // At the revision that is read, not at the commit that it is now.
+        url: isOwn ? `${pageUrl(page, "blob", resource.path)}?L${line + 1}` : symbol.url,
+        isSelf: isOwn && resource.path === page.path && line === place.line,
+      };
+    }),
+  };
+  kept.set(key, definitions);
+  for (const oldest of kept.keys()) {
+    if (kept.size <= keptMax) break;
+    kept.delete(oldest);
+  }
+  return definitions;
+}
+
+export async function readReferences(
+  page: PagePath,
+  place: NamePlace,
+  signal: AbortSignal,
+): Promise<References | undefined> {
+  const { repository } = await graphql("NameReferences", referencesQuery, variables(page, place), signal);
+  return repository?.commit?.blob?.references ?? undefined;
+}
+
+function variables({ name, revision, path }: PagePath, { line, character }: NamePlace) {
+  return { name, revision, path, line, character };
+}

@@ -1,0 +1,97 @@
+import { useLayoutEffect, useRef } from "preact/hooks";
+import type { PagePath } from "../../../model/page-path.js";
+import { ErrorText } from "../../ui/states.js";
+import type { Definition, Definitions } from "./name-answers.js";
+import type { ShownCard } from "./name-state.js";
+
+interface NameCardProps {
+  readonly card: ShownCard;
+  readonly page: PagePath;
+  readonly enter: () => void;
+  readonly leave: () => void;
+  readonly go: () => void;
+  readonly showDefinitions: () => void;
+  readonly showReferences: () => void;
+}
+
+/** Between the name and the card, and between the card and the edges of the window. */
+const gapPixels = 4;
+
+/** What a name is, beside it. */
+export function NameCard({ card, page, enter, leave, go, showDefinitions, showReferences }: NameCardProps) {
+  const box = useRef<HTMLElement>(null);
+  const { rect, answer, place } = card;
+  useLayoutEffect(() => {
+    const shown = box.current;
+    if (shown === null) return;
+    const { width, height } = shown.getBoundingClientRect();
+    const isBelow = rect.bottom + gapPixels + height <= window.innerHeight || rect.top < height;
+    const top = isBelow ? rect.bottom + gapPixels : rect.top - gapPixels - height;
+    shown.style.top = `${top}px`;
+    shown.style.left = `${Math.max(gapPixels, Math.min(rect.left, window.innerWidth - width - gapPixels))}px`;
+  }, [rect, answer]);
+  return (
+    <section
+      ref={box}
+      class="name-card"
+      aria-label={`About ${place.name}`}
+      onPointerEnter={enter}
+      onPointerLeave={leave}
+    >
+      {answer.kind === "failed" ? (
+        <p role="alert">
+          <ErrorText error={answer.error} />
+        </p>
+      ) : (
+        answer.kind === "ready" && <About name={place.name} page={page} found={answer.value} />
+      )}
+      <p class="name-actions">
+        {answer.kind === "ready" && answer.value.list.length > 0 && (
+          <button type="button" class="button" onClick={answer.value.isUnique ? go : showDefinitions}>
+            {answer.value.isUnique ? "Definition" : `${answer.value.list.length} definitions`} <kbd>d</kbd>
+          </button>
+        )}
+        <button type="button" class="button" onClick={showReferences}>
+          References <kbd>r</kbd>
+        </button>
+      </p>
+    </section>
+  );
+}
+
+interface AboutProps {
+  readonly name: string;
+  readonly page: PagePath;
+  readonly found: Definitions;
+}
+
+function About({ name, page, found: { list, isUnique } }: AboutProps) {
+  const [first] = list;
+  if (first === undefined)
+    return (
+      <p class="soft">
+        No definition of <code>{name}</code> is known.
+      </p>
+    );
+  return (
+    <>
+      <pre class="name-signature">{first.signature === "" ? name : first.signature}</pre>
+      <p class="soft small">
+        {first.kind} · {first.isSelf ? "defined here" : <a href={first.url}>{placeText(first, page)}</a>} · by name
+        {!isUnique && list.length > 1 && `, the likeliest of ${list.length}`}
+      </p>
+    </>
+  );
+}
+
+/** Where a definition is, as seen from a page. */
+export function placeText({ repository, path, line }: Definition, page: PagePath): string {
+  return `${repository === page.name ? "" : `${repository} `}${path}:${line + 1}`;
+}
+
+/** The card as a sentence, for those who hear it. */
+export function targetText(name: string, { list: [first], isUnique }: Definitions): string {
+  if (first === undefined) return `${name}: no definition is known`;
+  const where = first.isSelf ? "defined here" : `in ${first.path}, line ${first.line + 1}`;
+  return `${name}: ${first.kind} ${where}${isUnique ? "" : ", one of several"}. ${first.signature}`;
+}

@@ -1,0 +1,196 @@
+import { useEffect, useRef } from "preact/hooks";
+import type { PagePath } from "../../../model/page-path.js";
+import { repositoryFilter, searchUrl } from "../code-urls.js";
+import { formatCount } from "../../ui/numbers.js";
+import { ErrorText } from "../../ui/states.js";
+import { type Definitions, readDefinitions, readReferences, type References } from "./name-answers.js";
+import { placeText } from "./name-card.js";
+import { markedPreview, type NamePlace } from "./name-place.js";
+import { panel, type ShownPanel } from "./name-state.js";
+
+let request = new AbortController();
+
+/** Opens the panel of a name, beside the file. */
+export function openPanel(page: PagePath, place: NamePlace, part: ShownPanel["part"]): void {
+  request.abort();
+  request = new AbortController();
+  const { signal } = request;
+  const show = (answer: ShownPanel["answer"]): void => {
+    if (!signal.aborted) panel.value = { page, place, part, answer };
+  };
+  show({ kind: "waiting" });
+  (part === "definitions" ? readDefinitions(page, place, signal) : readReferences(page, place, signal)).then(
+    (value) => show({ kind: "ready", value }),
+    (error: unknown) => show({ kind: "failed", error }),
+  );
+}
+
+/** Closes it, and ends its request. */
+function close(): void {
+  request.abort();
+  panel.value = undefined;
+}
+
+/** The definitions or uses of a name, while the file stays where it is. */
+export function NamePanel() {
+  const box = useRef<HTMLElement>(null);
+  const shown = panel.value;
+  const isReady = shown?.answer.kind === "ready";
+  useEffect(() => {
+    // Those who came by a key go on from here.
+    if (isReady) box.current?.querySelector<HTMLElement>(".name-list a")?.focus({ preventScroll: true });
+  }, [isReady, shown?.place, shown?.part]);
+  if (shown === undefined) return null;
+  const { page, place, part, answer } = shown;
+  return (
+    <aside ref={box} class="name-panel" aria-label={`${place.name}: ${part}`} onKeyDown={step}>
+      <div class="name-panel-head">
+        <code>{place.name}</code>
+        {(["definitions", "references"] as const).map((other) => (
+          <button
+            key={other}
+            type="button"
+            class="button quiet"
+            aria-pressed={other === part}
+            onClick={() => openPanel(page, place, other)}
+          >
+            {other === "definitions" ? "Definitions" : "References"}
+          </button>
+        ))}
+        <button type="button" class="button quiet" aria-label="Close" title="Close (Escape)" onClick={close}>
+          ✕
+        </button>
+      </div>
+      {answer.kind === "waiting" && (
+        <p class="soft" role="status">
+          Looking for {part}…
+        </p>
+      )}
+      {answer.kind === "failed" && (
+        <p role="alert">
+          <ErrorText error={answer.error} />{" "}
+          <button type="button" class="button" onClick={() => openPanel(page, place, part)}>
+            Try again
+          </button>
+        </p>
+      )}
+      {answer.kind === "ready" &&
+        (answer.value !== undefined && "list" in answer.value ? (
+          <DefinitionList page={page} name={place.name} found={answer.value} />
+        ) : (
+          <ReferenceList page={page} name={place.name} found={answer.value} />
+        ))}
+    </aside>
+  );
+}
+
+/** The arrows step through the links. */
+function step(event: KeyboardEvent & { readonly currentTarget: HTMLElement }): void {
+  if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+  const links = [...event.currentTarget.querySelectorAll<HTMLElement>("a, summary")].filter(
+    (link) => link.getClientRects().length > 0,
+  );
+  const at = links.findIndex((link) => link.matches(":focus"));
+  const next = links[at + (event.key === "ArrowDown" ? 1 : -1)];
+  if (next === undefined) return;
+  event.preventDefault();
+  next.focus();
+}
+
+interface DefinitionListProps {
+  readonly page: PagePath;
+  readonly name: string;
+  readonly found: Definitions;
+}
+
+function DefinitionList({ page, name, found: { list } }: DefinitionListProps) {
+  if (list.length === 0)
+    return (
+      <p class="soft">
+        No definition of <code>{name}</code> is known: the index has no symbol with this name in a language that goes
+        with this file. <a href={searchUrl(`type:symbol ${name}`)}>Search for symbols like it</a>
+      </p>
+    );
+  return (
+    <>
+      <p class="soft small">By name, the likeliest first.</p>
+      <ul class="name-list">
+        {list.map((definition) => (
+          <li key={`${definition.url} ${definition.kind}`}>
+            <a href={definition.url}>
+              <code>{definition.signature === "" ? name : definition.signature}</code>
+              <span class="name-where soft small">
+                {definition.kind} · {nearnessText[definition.nearness]} · {placeText(definition, page)}
+              </span>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+const nearnessText = {
+  SAME_FILE: "this file",
+  IMPORTED: "imported",
+  SAME_REPOSITORY: "this repository",
+  OTHER_REPOSITORY: "another repository",
+} as const;
+
+interface ReferenceListProps {
+  readonly page: PagePath;
+  readonly name: string;
+  readonly found: References | undefined;
+}
+
+/** Files with more uses than this are folded, but the first. */
+const foldedCountMin = 20;
+
+function ReferenceList({ page, name, found }: ReferenceListProps) {
+  const { files = [], matchCount = 0, limitHit = false } = found ?? {};
+  const all = searchUrl(`${repositoryFilter(page)} /\\b${name.replaceAll("$", "\\$")}\\b/ case:yes count:all`);
+  return (
+    <>
+      <p class="soft small">
+        {matchCount === 0
+          ? "The name is used nowhere."
+          : `${formatCount(matchCount)}${limitHit ? " or more" : ""} ${matchCount === 1 ? "use" : "uses"} in ${formatCount(files.length)} ${files.length === 1 ? "file" : "files"}, by name.`}{" "}
+        <a href={all}>Search for all</a>
+      </p>
+      {files.map(({ file, lines }, i) => (
+        <details key={file.path} open={i === 0 || lines.length < foldedCountMin}>
+          <summary>
+            {file.path} <span class="soft">{lines.length}</span>
+          </summary>
+          <ul class="name-list">
+            {lines.map(({ line, preview, ranges, url }) => (
+              <li key={url}>
+                <a href={url}>
+                  <span class="soft small">{line + 1}</span> <Preview preview={preview} ranges={ranges} />
+                </a>
+              </li>
+            ))}
+          </ul>
+        </details>
+      ))}
+    </>
+  );
+}
+
+interface PreviewProps {
+  readonly preview: string;
+  readonly ranges: readonly { readonly start: number; readonly end: number }[];
+}
+
+function Preview({ preview, ranges }: PreviewProps) {
+  const [first] = ranges;
+  const indent = Math.min(preview.length - preview.trimStart().length, first?.start ?? 0);
+  const moved = ranges.map(({ start, end }) => ({ start: start - indent, end: end - indent }));
+  return (
+    <code
+      ref={(code) => {
+        code?.replaceChildren(...markedPreview(preview.slice(indent), moved));
+      }}
+    />
+  );
+}
