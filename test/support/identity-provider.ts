@@ -108,8 +108,17 @@ export class TestProvider {
       features: {
         devInteractions: { enabled: false },
         backchannelLogout: { enabled: true },
-        rpInitiatedLogout: { enabled: true, logoutSource: confirmLogout },
+        rpInitiatedLogout: {
+          enabled: true,
+          logoutSource: confirmLogout,
+          postLogoutSuccessSource: (context: { body: unknown }) => {
+            context.body = "<!doctype html><title>Signed out</title>Signed out";
+          },
+        },
       },
+      // It calls no address of its own machine otherwise.
+      fetch: (url: string, { dispatcher: _, ...options }: RequestInit & { readonly dispatcher?: unknown }) =>
+        fetch(url, options),
       interactions: { url: () => "/interaction" },
       issueRefreshToken: async (_: unknown, __: unknown, code: { scopes: Set<string> }) =>
         code.scopes.has("offline_access"),

@@ -9,7 +9,7 @@ import { TrawlError } from "../../src/base/errors.js";
 import { testBrowser, withPage, type PageOptions } from "./browser.js";
 import { dataDirectory, testDaemon, type DaemonProcess, withSymbols } from "./daemon.js";
 import { removeFolder } from "./remove-folder.js";
-import { clearDaemon } from "./shared-daemon.js";
+import { clearDaemon, type Configuration } from "./shared-daemon.js";
 import { shared, type Owner } from "./shared.js";
 
 type Session = Exclude<BrowserContextOptions["storageState"], string | undefined>;
@@ -29,12 +29,15 @@ const root = "root";
 export class WebSite {
   readonly browser: Browser;
   readonly #args: readonly string[];
+  readonly #file: string;
+  #isConfigured = false;
   readonly #owner: Owner;
   #daemon: DaemonProcess;
   readonly #sessions = new Map<string, Session>();
 
-  private constructor(daemon: DaemonProcess, browser: Browser, args: readonly string[], owner: Owner) {
+  private constructor(daemon: DaemonProcess, browser: Browser, args: readonly string[], file: string, owner: Owner) {
     this.#daemon = daemon;
+    this.#file = file;
     this.browser = browser;
     this.#args = args;
     this.#owner = owner;
@@ -52,7 +55,7 @@ export class WebSite {
     // Outside the ports from which the system chooses, so that the daemon gets it again when it starts again.
     const args = [...withSymbols, "--config", file, "--listen", `127.0.0.1:${await freePort(10_000, 30_000)}`];
     const [daemon, browser] = await Promise.all([testDaemon(owner, args, dataDirectory(owner)), testBrowser()]);
-    const site = new WebSite(daemon, browser, args, owner);
+    const site = new WebSite(daemon, browser, args, file, owner);
     await site.addUser(root, true);
     return site;
   });
@@ -68,7 +71,15 @@ export class WebSite {
     return site;
   }
 
+  /** Adds lists to the configuration, until the end of the test. */
+  async configure(lists: Configuration): Promise<void> {
+    this.#isConfigured = Object.keys(lists).length > 0;
+    writeFileSync(this.#file, JSON.stringify({ ...configuration, ...lists }));
+    await this.daemon.control("POST", "/.api/reload", { mayRemoveMost: true });
+  }
+
   async #clear(): Promise<void> {
+    if (this.#isConfigured) await this.configure({});
     await clearDaemon(this.daemon, { name: root, password });
     this.#sessions.clear();
   }

@@ -1,5 +1,5 @@
 /** From a sign-up in the browser to a token that a program uses, and back. */
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t from "tap";
@@ -7,6 +7,8 @@ import type { StoredToken } from "../../src/cli/connection/client-config.js";
 import { authorizeDevice } from "../../src/cli/connection/device-login.js";
 import { findViolations, testBrowser, withoutBrowser, withPage } from "../support/browser.js";
 import { testDaemon } from "../support/daemon.js";
+import { clientId, TestProvider } from "../support/identity-provider.js";
+import { until } from "../support/waiting.js";
 import { WebSite } from "../support/web-site.js";
 
 const checkout = fileURLToPath(new URL("../../..", import.meta.url));
@@ -216,6 +218,65 @@ t.test(
     await withPage(t, browser, `${daemon.url}/search?q=a`, {}, async (page) => {
       await page.getByRole("heading", { name: "Sign in" }).waitFor();
       t.match(page.url(), /\/sign-in\?returnTo=/);
+    });
+  },
+);
+
+t.test(
+  "an identity provider: its button, a link to an account, a refusal, and the end of a session",
+  { skip: withoutBrowser },
+  async (t) => {
+    const site = await WebSite.start(t);
+    const { url } = site.daemon;
+    const secret = "the secret of a client";
+    const provider = await TestProvider.start(t, url, secret);
+    const file = join(t.testdir(), "secret");
+    writeFileSync(file, secret);
+    const acme = {
+      name: "acme",
+      displayName: "Acme <Inc>",
+      issuer: provider.issuer,
+      clientId,
+      clientSecret: `file:${file}`,
+    };
+    await site.configure({ identityProviders: [{ ...acme, signUp: "listed", signUpGroups: ["staff"] }] });
+    provider.claims.set("eve", { groups: ["staff"] });
+    const allowed = [/request to http:\/\/127\.0\.0\.1/, /status of 403/];
+    await site.page(t, "", "/search-jobs", { allowed }, async (page) => {
+      provider.account = "mallory";
+      await page.goto(`${url}/sign-in?returnTo=%2Fsearch-jobs`);
+      const button = page.getByRole("link", { name: "Sign in with Acme <Inc>" });
+      await button.waitFor();
+      t.same(await findViolations(page), []);
+      await button.click();
+      await page.getByRole("heading", { name: "You are not signed in" }).waitFor();
+      await page.getByText("neither your address nor your groups", { exact: false }).waitFor();
+      t.same(await findViolations(page), []);
+      await page.getByRole("link", { name: "Back to the sign-in" }).click();
+      await page.context().clearCookies();
+      provider.account = "eve";
+      await page.goto(`${url}/sign-in?returnTo=%2Fsearch-jobs`);
+      await button.click();
+      await page.getByRole("link", { name: "eve" }).waitFor();
+      t.equal(page.url(), `${url}/search-jobs`);
+
+      // The provider itself sends the message that ends the session.
+      await page.goto(`${provider.issuer}/session/end`);
+      await page.getByRole("button", { name: "Sign out" }).click();
+      await until("the provider has ended the session", async () => {
+        await page.goto(`${url}/search-jobs`);
+        return (await page.getByRole("link", { name: "Sign in" }).count()) > 0;
+      });
+    });
+    await site.page(t, "ann", "/settings", { allowed }, async (page) => {
+      provider.account = "ann at acme";
+      await page.getByRole("button", { name: "Link an account of Acme <Inc>" }).click();
+      await until("the account is linked", () => provider.asked.filter((path) => path === "/token").length === 3);
+      await page.getByRole("heading", { name: "Settings of ann" }).waitFor();
+      await page.context().clearCookies({ name: "sgs" });
+      await page.goto(`${url}/sign-in`);
+      await page.getByRole("link", { name: "Sign in with Acme <Inc>" }).click();
+      await page.getByRole("link", { name: "ann", exact: true }).waitFor();
     });
   },
 );

@@ -39,6 +39,9 @@ const json = { "Content-Type": "application/json", "Cache-Control": "no-store" }
 
 const logoutBytesMax = 16 << 10;
 
+/** What a client sends with it is not read. */
+const linkBytesMax = 1 << 10;
+
 /** Sign-in with identity providers, by OpenID Connect. */
 export function addProviderRoutes(server: HttpServer, services: ProviderServices): void {
   const { providers } = services;
@@ -52,13 +55,13 @@ export function addProviderRoutes(server: HttpServer, services: ProviderServices
     }),
   );
   // Only with a page of ours: whoever could start it elsewhere might link an account of their own to that of the user.
-  server.routeWithBody("POST", "/-/oidc/NAME/link", 0, (request, response) => {
-    if (request.headers.get("origin") === undefined || isForeign(services.origins, request))
-      return refuseForeign(response);
+  server.routeWithBody("POST", "/-/oidc/NAME/link", linkBytesMax, (request, response) => {
     const entry = services.authenticator.authenticate(request);
     if (entry.kind === "refused") return refuse(response, entry);
     const { userId, isSignedIn } = entry.viewer;
     if (userId === undefined || !isSignedIn) return response.reply(401, plainText, "Sign in first.\n");
+    if (request.headers.get("origin") === undefined || isForeign(services.origins, request))
+      return refuseForeign(response);
     return admit(entry, response, () =>
       plainly(async () => {
         const { location, cookie } = await begin(services, request, "/settings", userId);

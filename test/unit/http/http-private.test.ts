@@ -34,6 +34,11 @@ const open: readonly string[] = [
   "POST /-/oauth/device/code",
   "POST /-/oauth/token",
   "POST /-/oauth/revoke",
+  // So has whoever comes back from a provider; the provider signs its message, and a proxy is known by its address.
+  "GET /-/oidc/NAME/sign-in",
+  "GET /-/oidc/NAME/callback",
+  "POST /-/oidc/NAME/backchannel-logout",
+  "GET /-/proxy/sign-in",
 ];
 
 /** Paths without a route. */
