@@ -10,6 +10,13 @@ import { until } from "../support/waiting.js";
 
 const secret = "a secret of the client";
 
+let started: Promise<TestProvider> | undefined;
+
+/** Of all tests here: the daemon is one, too. */
+function sharedProvider(trawlUrl: string): Promise<TestProvider> {
+  return (started ??= TestProvider.start(t, trawlUrl, secret));
+}
+
 /** What a page says that refuses. */
 function alertIn(html: string): string | undefined {
   return /role="alert">([^<]*)/
@@ -33,7 +40,9 @@ class Scene {
 
   static async start(t: Test, options: object = {}): Promise<Scene> {
     const site = await GraphqlSite.start(t);
-    const scene = new Scene(site, await TestProvider.start(t, site.daemon.url, secret), t.testdir());
+    const provider = await sharedProvider(site.daemon.url);
+    provider.reset();
+    const scene = new Scene(site, provider, t.testdir());
     await scene.configure(options);
     return scene;
   }
@@ -131,7 +140,7 @@ t.test("a provider that lies is refused, and one that is slow or gone is named",
     body.replaceAll(provider.issuer, "https://else.example"),
   );
   await lie(/Acme sent an answer of another issuer/);
-  provider.stop();
+  await scene.configure({ issuer: "http://127.0.0.1:2" });
   await lie(/Acme cannot be reached \(ECONNREFUSED\)/, 503);
   t.equal((await scene.signIn("eve", new Visitor(), "nobody")).status, 404);
   // The audit log has some lines of each kind in a minute, of a few kinds, from one address.
@@ -195,30 +204,34 @@ t.test("a new employee signs in, and is a member of the organizations of the gro
 
 t.test("who gets an account, and under which name", async (t) => {
   const scene = await Scene.start(t);
+  await scene.configure(
+    {},
+    { name: "listed", signUp: "listed", signUpDomains: ["acme.example"], signUpGroups: ["staff"] },
+    { name: "all", signUp: "all" },
+    { name: "trusting", signUp: "all", trustUsernames: true },
+    { name: "linking", linkVerifiedEmail: true },
+  );
+  const signIn = (account: string, provider: string) => scene.signIn(account, new Visitor(), provider);
   const { claims } = scene.provider;
-  t.match(await scene.signIn("eve"), { status: 403, problem: /linked to no account here, and none is made/ });
-  await scene.configure({ signUp: "listed", signUpDomains: ["acme.example"], signUpGroups: ["staff"] });
+  t.match(await signIn("eve", "acme"), { status: 403, problem: /linked to no account here, and none is made/ });
   claims.set("unverified", { email: "u@acme.example", email_verified: false });
   claims.set("foreign", { email: "acme.example@else.example", email_verified: true });
   claims.set("staff", { groups: ["staff"] });
-  t.match(await scene.signIn("unverified"), { status: 403, problem: /neither a verified address nor a group/ });
-  t.match(await scene.signIn("foreign"), { status: 403, problem: /Neither your address nor your groups/ });
-  t.equal(await scene.nameOf((await scene.signIn("staff")).visitor), "staff");
+  t.match(await signIn("unverified", "listed"), { status: 403, problem: /neither a verified address nor a group/ });
+  t.match(await signIn("foreign", "listed"), { status: 403, problem: /Neither your address nor your groups/ });
+  t.equal(await scene.nameOf((await signIn("staff", "listed")).visitor), "staff");
 
-  await scene.configure({ signUp: "all" });
   const { daemon } = scene.site;
   await daemon.control("POST", "/.api/users", { name: "taken", email: "taken@acme.example" });
   claims.set("taken", { email: "taken@acme.example", email_verified: true });
-  t.equal(await scene.nameOf((await scene.signIn("taken")).visitor), "taken-2", "a name is not an account");
+  t.equal(await scene.nameOf((await signIn("taken", "all")).visitor), "taken-2", "a name is not an account");
   claims.set("odd", { preferred_username: "…Zoë <zoe>@x" });
-  t.equal(await scene.nameOf((await scene.signIn("odd")).visitor), "Zo-zoe");
+  t.equal(await scene.nameOf((await signIn("odd", "all")).visitor), "Zo-zoe");
   claims.set("nameless", { preferred_username: 7 });
-  t.match(await scene.signIn("nameless"), { status: 403, problem: /says no name/ });
-  await scene.configure({ signUp: "all", trustUsernames: true });
+  t.match(await signIn("nameless", "all"), { status: 403, problem: /says no name/ });
   claims.set("other", { preferred_username: "bob" });
-  t.match(await scene.signIn("other"), { status: 403, problem: /name "bob" belongs to another account/ });
+  t.match(await signIn("other", "trusting"), { status: 403, problem: /name "bob" belongs to another account/ });
 
-  await scene.configure({ linkVerifiedEmail: true });
   claims.set("ann", { email: "ann@acme.example", email_verified: true });
   await daemon.control("POST", "/.api/users", { name: "anna", email: "ann@acme.example" });
   const mutation = (verified: boolean) =>
@@ -231,11 +244,11 @@ t.test("who gets an account, and under which name", async (t) => {
         ),
       );
   await mutation(false);
-  t.match(await scene.signIn("ann"), { status: 403 }, "nobody has verified the address here");
+  t.match(await signIn("ann", "linking"), { status: 403 }, "nobody has verified the address here");
   await mutation(true);
-  t.equal(await scene.nameOf((await scene.signIn("ann")).visitor), "anna");
+  t.equal(await scene.nameOf((await signIn("ann", "linking")).visitor), "anna");
   claims.set("second", { email: "ann@acme.example", email_verified: true });
-  t.match(await scene.signIn("second"), { status: 403 }, "the account has an identity of this provider");
+  t.match(await signIn("second", "linking"), { status: 403 }, "the account has an identity of this provider");
 });
 
 t.test("an answer is of use only in the browser that asked for it, once, and leads to no other site", async (t) => {

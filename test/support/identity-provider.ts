@@ -16,6 +16,9 @@ type Keys = Awaited<ReturnType<typeof generateKeyPair>>;
 
 export const clientId = "trawl";
 
+/** The names under which a daemon may know the provider. */
+const clientNames = ["acme", "listed", "all", "trusting", "linking"];
+
 export class TestProvider {
   readonly #server: Server;
   readonly #keys: Keys;
@@ -41,6 +44,12 @@ export class TestProvider {
     owner.teardown(() => provider.stop());
     provider.#provider = await provider.#create(trawlUrl, secret);
     return provider;
+  }
+
+  /** Forgets what a test has told it. */
+  reset(): void {
+    this.account = "ann";
+    for (const told of [this.claims, this.lies, this.gone]) told.clear();
   }
 
   stop(): void {
@@ -90,7 +99,7 @@ export class TestProvider {
         {
           client_id: clientId,
           client_secret: secret,
-          redirect_uris: [`${trawlUrl}/-/oidc/acme/callback`, `${trawlUrl}/-/oidc/other/callback`],
+          redirect_uris: clientNames.map((name) => `${trawlUrl}/-/oidc/${name}/callback`),
           grant_types: ["authorization_code", "refresh_token"],
           backchannel_logout_uri: `${trawlUrl}/-/oidc/acme/backchannel-logout`,
           backchannel_logout_session_required: true,

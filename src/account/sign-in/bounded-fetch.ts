@@ -65,6 +65,7 @@ function isBodyless(status: number): boolean {
 
 /** Such as ECONNREFUSED, or the code of a certificate that is not trusted. */
 function reasonIn(error: unknown): string {
-  const { cause, message } = error as { readonly cause?: { readonly code?: unknown }; readonly message?: unknown };
-  return typeof cause?.code === "string" ? cause.code : String(message).slice(0, 200);
+  const { cause, message } = error as { readonly cause?: unknown; readonly message?: unknown };
+  const { code, message: why } = (cause ?? {}) as { readonly code?: unknown; readonly message?: unknown };
+  return String(code ?? why ?? message).slice(0, 200);
 }
