@@ -42,7 +42,10 @@ export async function writeCode(bundle, node = [process.execPath], pace = paces.
     git("add", ".");
     git("commit", "--quiet", "--message=one");
     const data = join(folder, "data");
-    for (let pass = 0; pass < pace.passes; pass++) await serveOnce(program, data, `pass-${pass}`, repository);
+    const config = join(folder, "trawl.jsonc");
+    writeFileSync(config, JSON.stringify({ repositories: [{ name: "listed", url: repository }] }));
+    for (let pass = 0; pass < pace.passes; pass++)
+      await serveOnce(program, ["--data", data, "--config", config], `pass-${pass}`, repository);
     // The daemon starts it without flags and variables.
     for (const store of ["catalog", "shards"]) {
       const kind = store === "catalog" ? "records" : "shards";
@@ -56,8 +59,9 @@ export async function writeCode(bundle, node = [process.execPath], pace = paces.
   }
 }
 
-async function serveOnce(program, data, name, repository) {
-  const serve = ["serve", "--data", data, "--listen", "127.0.0.1:0", "--set", "search.warmPercent=0"];
+async function serveOnce(program, place, name, repository) {
+  const [, data] = place;
+  const serve = ["serve", ...place, "--listen", "127.0.0.1:0", "--set", "search.warmPercent=0"];
   const daemon = start(program, [...serve, "--set", "workers=1", "--set", "index.workers=1"]);
   try {
     const url = await listening(daemon);
@@ -71,9 +75,21 @@ async function serveOnce(program, data, name, repository) {
     const headers = { "content-type": "application/json" };
     await (await fetch(`${url}/.api/graphql`, { method: "POST", headers, body })).text();
     await untilThreadsHaveWritten(program, daemon.pid);
+    // Its thread writes when it ends, and the daemon answers before that.
+    await ended(start(program, ["reload", "--data", data]));
+    await untilWritten(program, "+options-thread.cjs.");
   } finally {
     daemon.kill("SIGTERM");
     await ended(daemon);
+  }
+}
+
+/** Waits until the code of a file is there of which the name has this part. */
+async function untilWritten({ code, pace }, part) {
+  const since = Date.now();
+  while (!readdirSync(code).some((name) => name.includes(part) && !/-\d+$/.test(name))) {
+    if (Date.now() > since + pace.threadsMsMax) throw new Error(`the code of ${part} has not been written`);
+    await sleep(10);
   }
 }
 

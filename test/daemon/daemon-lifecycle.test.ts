@@ -153,6 +153,19 @@ t.test("rejected with one clear message and exit code 2", async (t) => {
   }
 });
 
+// The bundle has validators that were made with it.
+t.test("wrong values are refused on the command line, in the file and in requests", async (t) => {
+  const config = join(
+    t.testdir({ "trawl.jsonc": '{ "workers": "many", "repositories": [{ "name": "a" }] }' }),
+    "trawl.jsonc",
+  );
+  const given = await runCommand("serve", "--listen", "127.0.0.1:0", "--set", "workers=none");
+  t.match([given.exitCode, given.err], [2, /workers: must be/]);
+  const { exitCode, err } = await runCommand("config", "check", config);
+  t.match([exitCode, err], [2, /workers: must be[^]*"url" is missing/]);
+  await t.rejects(shared.control("POST", "/.api/repos", { name: "a", url: "/a", branches: 3 }), /branches: must be/);
+});
+
 t.test("only its owner can access the control socket", async (t) => {
   t.equal(statSync(join(shared.data, "control.sock")).mode & 0o777, 0o600);
 });

@@ -7,8 +7,11 @@ import { attributesSchema, configSchema, optionSchema, repositorySchema, type Js
  * The schemas themselves are not validated, and the generated code is not optimized: a test validates them, and both
  * took half of the time.
  */
-const ajv = new Ajv2020({ allErrors: true, meta: false, validateSchema: false, code: { optimize: false } });
-// Compiled when first needed, because each takes a tenth of a second.
+export const validatorOptions = { allErrors: true, meta: false, validateSchema: false, code: { optimize: false } };
+
+const ajv = new Ajv2020(validatorOptions);
+// Compiled when first needed, because each takes a tenth of a second. The bundle has them compiled, in place of this module
+// (scripts/bundle.mjs).
 /** Validates a whole file. */
 export const configValidation = lazy(() => compile(configSchema()));
 export const repositoryValidation = lazy(() => compile(repositorySchema()));
