@@ -28,12 +28,13 @@ const unconfigured = "{}";
 /** By the options of the command line. */
 const sites = new Map<string, () => Promise<Site>>();
 
-const siteWith = (options: readonly string[]) =>
+/** It starts with this configuration, since a reload starts a thread. */
+const siteWith = (options: readonly string[], configuration: string) =>
   shared(async (owner): Promise<Site> => {
     const folder = mkdtempSync(join(tmpdir(), "trawl-"));
     owner.teardown(() => removeFolder(folder));
     const config = join(folder, "trawl.jsonc");
-    writeFileSync(config, unconfigured);
+    writeFileSync(config, configuration);
     const data = dataDirectory(owner);
     const start = () => testDaemon(owner, ["--config", config, ...options], data);
     return { config, start, daemon: await start() };
@@ -50,7 +51,9 @@ export async function sharedDaemon(
   options: readonly string[] = [],
 ): Promise<DaemonProcess> {
   const key = options.join(" ");
-  const site = sites.get(key) ?? siteWith(options);
+  const text = JSON.stringify(configuration);
+  const isFirst = !sites.has(key);
+  const site = sites.get(key) ?? siteWith(options, text);
   sites.set(key, site);
   const { daemon } = await site();
   t.teardown(async () => {
@@ -61,7 +64,7 @@ export async function sharedDaemon(
     if (readFileSync(config, "utf8") !== unconfigured) await configure(last, {});
     await clearDaemon(last, { name: "admin" });
   });
-  if (Object.keys(configuration).length > 0) await configure(daemon, configuration);
+  if (!isFirst && text !== unconfigured) await configure(daemon, configuration);
   return daemon;
 }
 
