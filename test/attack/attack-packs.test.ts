@@ -8,7 +8,7 @@ import t, { type Test } from "tap";
 import { monotonicMs } from "../../src/base/deadline.js";
 import { repeatedBounds, startingBounds, underAttack } from "../support/attack.js";
 import { testDaemon, type DaemonProcess } from "../support/daemon.js";
-import { chosen, isFull, scaled } from "../support/full-run.js";
+import { chosen, inLongRuns, isFull, scaled } from "../support/full-run.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { ask } from "../support/graphql.js";
 import { copy, deltaOf, insert, oidOf, treeOf, writePack, type PackedObject } from "../support/pack-writer.js";
@@ -355,7 +355,8 @@ async function addOrSync(name: string, path: string): Promise<string> {
 }
 
 for (const { name, make, error, paths, fields } of rows) {
-  t.test(name, async (t) => {
+  // A tree that is wide, deep or both is of one kind with the last of them.
+  t.test(name, ["wide", "deep"].includes(name) ? inLongRuns : {}, async (t) => {
     const { path } = make(t);
     await underAttack(t, daemon, startingBounds, `indexing ${name}`, async () => {
       const startedMs = monotonicMs();

@@ -7,6 +7,7 @@ import t, { type Test } from "tap";
 import { SseDecoder } from "../../src/cli/connection/sse-decoder.js";
 import type { Progress, StreamMatch } from "../../src/model/stream-events.js";
 import { testDaemon, textsOnly, type DaemonProcess } from "../support/daemon.js";
+import { inLongRuns } from "../support/full-run.js";
 import type { GitFixture } from "../support/git-fixture.js";
 import { fixture } from "../support/git-mirror.js";
 import { ask } from "../support/graphql.js";
@@ -194,7 +195,7 @@ t.test("what is cut", async (t) => {
     t.notMatch(text, /[\u2028\u2029]/, "nor in an alert");
   });
 
-  await t.test("more matches than 31 bits can count", async (t) => {
+  await t.test("more matches than 31 bits can count", inLongRuns, async (t) => {
     const source = fixture(t);
     commitText(source, "!\n".repeat(linesOfText));
     await daemon.add("many", source.path);

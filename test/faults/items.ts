@@ -59,6 +59,7 @@ export const longTests: readonly string[] = [
   "web-figures",
   "web-admin",
   "web-search",
+  "cut-answers",
   "bench-load",
   "fault-soak",
 ];
