@@ -145,12 +145,13 @@ function requireSignUp(config: ProviderConfig, { verifiedEmail, groups }: Provid
 function chooseName({ username, verifiedEmail, displayName }: ProviderAnswer): string {
   for (const text of [username, verifiedEmail, displayName]) {
     const [local = ""] = text.split("@");
+    // Of several separators one remains, so there is at most one at each end.
     const name = local
       .replace(/[^A-Za-z0-9_.-]+/g, "-")
       .replace(/[.-]{2,}/g, "-")
-      .replace(/^[.-]+/, "")
-      .replace(/[.-]+$/, "")
-      .slice(0, nameCharsMax);
+      .slice(0, nameCharsMax)
+      .replace(/^[.-]/, "")
+      .replace(/[.-]$/, "");
     try {
       checkName(name);
       return name;
