@@ -6,6 +6,8 @@ export interface NameUse {
   readonly language: string;
   /** 1-based; undefined if it is not known where the name is. */
   readonly line: number | undefined;
+  /** Code points before it in its line. */
+  readonly character?: number;
   /** The text beside the name in its line. */
   readonly before: string;
   readonly after: string;
@@ -20,6 +22,8 @@ export interface Candidate {
   readonly kind: ShownSymbolKind;
   /** 1-based. */
   readonly line: number;
+  /** Code points before it in its line, if they are known. */
+  readonly character?: number;
   readonly isOwnRepository: boolean;
 }
 
@@ -55,6 +59,7 @@ export function rankDefinitions<T extends Candidate & { readonly signature?: str
   use: NameUse,
 ): { readonly ranked: readonly Ranked<T>[]; readonly isUnique: boolean } {
   const how = howUsed(use);
+  const module = qualifyingModule(use);
   const isInTest = isTest(use.path);
   const related = candidates.filter(({ language }) => use.language === "" || areRelated(language, use.language));
   const hasGlobal = related.some((candidate) => candidate.kind === "FUNCTION" && isGlobalFunction(candidate));
@@ -64,7 +69,8 @@ export function rankDefinitions<T extends Candidate & { readonly signature?: str
       candidate,
       nearness,
       order: [
-        Number(isHidden(candidate, nearness, use)),
+        Number(isHidden(candidate, nearness, use) || isImportLine(candidate.signature)),
+        Number(module !== undefined && !isOfModule(candidate.path, module)),
         fitOfKind(candidate.kind, how),
         Number(hasGlobal && nearness !== "SAME_FILE" && isStatic(candidate)),
         nearnesses.indexOf(nearness),
@@ -87,7 +93,7 @@ export function rankDefinitions<T extends Candidate & { readonly signature?: str
 }
 
 /** Of what the order goes by, so many tell which one is meant; the others only make one likelier. */
-const tellingCount = 5;
+const tellingCount = 6;
 
 const nearnesses: readonly Nearness[] = ["SAME_FILE", "IMPORTED", "SAME_REPOSITORY", "OTHER_REPOSITORY"];
 
@@ -104,6 +110,22 @@ function isImported(path: string, end: string): boolean {
   const wanted = `/${withoutExtension(end)}`;
   const [module, folder] = [withoutExtension(whole), whole.slice(0, whole.lastIndexOf("/"))];
   return module.endsWith(wanted) || folder.endsWith(wanted) || folder.endsWith(`/${end}`);
+}
+
+/** The `b` of `b.name` if the file imports something whose last part is `b`: the name is of this module then. */
+function qualifyingModule({ before, imports }: NameUse): string | undefined {
+  const qualifier = /(?:^|[^\w.$)\]])([A-Za-z_]\w*)(?:\.|::)$/.exec(before)?.[1];
+  return qualifier !== undefined && imports.some((end) => baseName(end) === qualifier) ? qualifier : undefined;
+}
+
+/** Whether the file, or its folder, is the module. */
+function isOfModule(path: string, module: string): boolean {
+  return baseName(path) === module || path.split("/").at(-2) === module;
+}
+
+/** ctags takes what an import names for a definition. */
+export function isImportLine(signature = ""): boolean {
+  return /^\s*(?:import\b|from\s+\S+\s+import\b|use\s)/.test(signature);
 }
 
 /** Whether an import has the same last part: `foo.h` is often the header of `foo.c`. */
@@ -194,8 +216,14 @@ function rankIn(order: readonly string[], kind: string): number {
 }
 
 /** In the file of the use, the last definition before it is the nearest, and that at the place itself even more so. */
-function lineDistance({ line }: Candidate, nearness: Nearness, { line: used }: NameUse): number {
+function lineDistance(
+  { line, character }: Candidate,
+  nearness: Nearness,
+  { line: used, character: usedAt }: NameUse,
+): number {
   if (nearness !== "SAME_FILE" || used === undefined) return 0;
+  // In `name = name`, the second one is an older one.
+  if (line === used && character !== usedAt) return 1_000_000;
   return line <= used ? used - line : 1_000_000 + line;
 }
 

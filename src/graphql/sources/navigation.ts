@@ -3,7 +3,14 @@ import { escapeRegexp } from "../../base/text.js";
 import { BlobSource } from "../../browse/git-sources.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import type { ListedOccurrences, OccurringWord } from "../../protocol/git-messages.js";
-import { type Candidate, folderDistance, type NameUse, type Nearness, rankDefinitions } from "./definition-ranking.js";
+import {
+  type Candidate,
+  folderDistance,
+  isImportLine,
+  type NameUse,
+  type Nearness,
+  rankDefinitions,
+} from "./definition-ranking.js";
 import { commitPattern, quote, runSearch, searchSymbols } from "./symbol-lists.js";
 import { SymbolSource } from "./match-sources.js";
 
@@ -54,7 +61,15 @@ async function findWord(file: BlobSource, line: number, character: number, { git
   const own = names.find(({ name }) => name === word.name);
   const definitions = (own?.definitions ?? []).map((symbol) => new SymbolSource(file, language, symbol));
   const { before, after } = word;
-  const use: NameUse = { path: file.path, language, line: word.line + 1, before, after, imports };
+  const use: NameUse = {
+    path: file.path,
+    language,
+    line: word.line + 1,
+    character: word.character,
+    before,
+    after,
+    imports,
+  };
   return { word, use, definitions, references: own?.references ?? [] };
 }
 
@@ -94,8 +109,11 @@ export async function findDefinitions(
   const { word, use, definitions } = found;
   // What the file itself defines is meant, unless it is a member of something: that may be of any type.
   const isMember = /(?:\.|->|::)\s*$/.test(word.before);
-  const candidates =
-    definitions.length > 0 && !isMember ? definitions : await searchName(word.name, found, file, context);
+  if (definitions.length > 0 && !isMember) {
+    const own = await rankSymbols(definitions, use, file, context);
+    if (!isImportLine(own.definitions[0]?.signature)) return { word, ...own };
+  }
+  const candidates = await searchName(word.name, found, file, context);
   return { word, ...(await rankSymbols(candidates, use, file, context)) };
 }
 
@@ -127,6 +145,7 @@ function toCandidate(file: BlobSource) {
     language: symbol.language,
     kind: symbol.kind,
     line: symbol.line,
+    character: symbol.location.range.start.character,
     isOwnRepository: symbol.file.repository.record.id === file.repository.record.id,
   });
 }

@@ -86,6 +86,18 @@ const rows: readonly Row[] = [
     isUnique: true,
   },
   {
+    what: "a name of a module that is imported",
+    use: { path: "enc/utf.py", before: "class Writer(codecs.", after: "):", imports: ["codecs", "io"] },
+    order: ["CLASS codecs.py:9", "CLASS enc/utf.py:1", "CLASS io.py:1"],
+    isUnique: true,
+  },
+  {
+    what: "an import defines nothing",
+    use: { path: "app/main.py", imports: ["shapes"] },
+    order: ["CLASS lib/other.py:5", "VARIABLE app/main.py:1 from shapes import Circle"],
+    isUnique: true,
+  },
+  {
     what: "a name taken from a package",
     use: { path: "app/main.py", after: "(", imports: ["lib/shapes", "lib/shapes/Circle"] },
     order: ["CLASS src/lib/shapes/Circle.py:5", "CLASS app/near.py:1"],
