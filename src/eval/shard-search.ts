@@ -444,7 +444,7 @@ class ListedBlocks {
       return undefined;
     }
     stats.documentsFiltered += listed.documentCount;
-    const { count, shownCount, shownRows } = writer.addListed();
+    const { count, shownCount, shownRows } = writer.addListed(scan.rows);
     stats.documentsMatched += count;
     // Counted results are written even if the limit is reached meanwhile.
     this.#stop.finishesCounted = true;

@@ -1,3 +1,4 @@
+import type { ResultGroups } from "./result-groups.js";
 import type { Alert, Filter, Progress, StreamError } from "./stream-events.js";
 
 /** Bytes that the receiver releases when it no longer needs them, so that their memory is reused. */
@@ -37,6 +38,8 @@ export interface SearchListener extends Outlet {
   /** `StreamMatch` objects. Each names its repository by id and name. */
   matches(parts: readonly JsonElements[]): void;
   filters(filters: readonly Filter[]): void;
+  /** Once, before the last progress, if matches are only counted. */
+  groups(groups: ResultGroups): void;
   /** What was found so far, what was left out and why; the last one also what was covered. */
   progress(progress: Progress): void;
   /** A message to the user about the query or its results. */
@@ -84,6 +87,10 @@ export class BaseListener implements ChangeListener {
   }
 
   filters(_filters: readonly Filter[]): void {
+    // Not of interest.
+  }
+
+  groups(_groups: ResultGroups): void {
     // Not of interest.
   }
 
@@ -173,6 +180,10 @@ export abstract class EventWriter extends BaseListener {
 
   override filters(filters: readonly Filter[]): void {
     this.send("filters", [JSON.stringify(filters)]);
+  }
+
+  override groups(groups: ResultGroups): void {
+    this.send("groups", [JSON.stringify(groups)]);
   }
 
   override progress(progress: Progress): void {

@@ -1,5 +1,6 @@
 import type { BaseRevisions } from "./match-change.js";
 import type { RequestOrigin } from "./request-origin.js";
+import type { WantedGroups } from "./result-groups.js";
 import type { Viewer } from "./viewer.js";
 
 /** A client's request, with its parameters parsed but its query not yet parsed. */
@@ -36,6 +37,8 @@ export interface SearchRequest {
   readonly receipt: ReceiptMode;
   /** True to report the matches of a blob once, and the other places that have the blob by their paths. */
   readonly duplicates?: boolean;
+  /** Undefined unless matches are only counted, by what they have in common: none is sent. */
+  readonly groups?: WantedGroups;
   /** Undefined unless results must contain one of these patterns, with which matches are then labelled. */
   readonly patterns?: readonly string[];
   /** True to describe in the last progress event what the search was expected to cost and what it took. */

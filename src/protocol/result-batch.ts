@@ -44,6 +44,8 @@ export interface Tally {
   pathMatches: number;
   /** Results of `select:file.owners` without an owner. */
   unownedResults: number;
+  /** By path or captured text, if matches are counted by that. */
+  readonly groups: Map<string, number>;
 }
 
 /** Match counts of commits and diffs, which the main thread counts. */
@@ -70,9 +72,11 @@ export function emptyTally(): Tally {
     symbolKinds: new Map(),
     pathMatches: 0,
     unownedResults: 0,
+    groups: new Map(),
   };
 }
 
+/** Adds all counts but `groups`. */
 export function addTally(sum: Tally, other: Tally): void {
   for (const [key, count] of other.repositories) increase(sum.repositories, key, count);
   for (const [key, count] of other.languages) increase(sum.languages, key, count);

@@ -170,6 +170,7 @@ function explainOptions(
     useIndex: true,
     receipt: false,
     claims: undefined,
+    group: undefined,
     commitSets: undefined,
   };
 }

@@ -4,12 +4,14 @@ import { errorMessage } from "../base/errors.js";
 import { resultWhileYielding } from "../base/yielding.js";
 import type { CatalogView } from "../catalog/live-shards.js";
 import type { SearchListener } from "../model/search-listener.js";
+import type { ResultGroups } from "../model/result-groups.js";
 import type { SearchRequest } from "../model/search-request.js";
 import type { ExplainedCost } from "../model/stream-events.js";
 import { ControlBlock, endTaking } from "../protocol/control-block.js";
 import type { FinishedWork } from "../protocol/messages.js";
 import type { ResultBatch } from "../protocol/result-batch.js";
 import type { SearchPlan } from "../query/plan/plan.js";
+import { choosePatternType } from "../query/syntax/parse.js";
 import { printPlan, printPlanWithoutLists } from "../query/plan/print.js";
 import {
   type CostBudgets,
@@ -127,7 +129,7 @@ export class RunningSearch implements SourceListener {
     const control = ControlBlock.allocate(pool.workerCount, creditBytes, creditWaitMs);
     const selections = resolutions.map(({ selection }) => selection);
     const options = searchOptions(plan, request, limits, selections);
-    const counts = new ResultCounts(limits, control, options);
+    const counts = new ResultCounts(limits, control, options, request.groups?.by);
     const record = this.#record;
     const repositories = () => catalog.repositoryTable(viewer);
     this.#limits = limits;
@@ -172,7 +174,8 @@ export class RunningSearch implements SourceListener {
     await Promise.race([work, this.#stop.grace(stopWaitMs)]);
     await this.#findNear();
     const receipt = await this.#makeReceipt();
-    this.#finish(receipt);
+    const groups = await this.#makeGroups();
+    this.#finish(receipt, groups);
     await work;
     this.#source.release();
   }
@@ -274,6 +277,23 @@ export class RunningSearch implements SourceListener {
     return await resultWhileYielding(SearchReceipt.inSteps(this.#report.receiptSource(), this.#record.coverage));
   }
 
+  async #makeGroups(): Promise<ResultGroups | undefined> {
+    const { query, version, patternType, groups: wanted } = this.#request;
+    const { groups, matchCount } = this.#counts;
+    if (wanted === undefined || groups === undefined || this.#listener.closed) return undefined;
+    const { missing, cloning, timedOut } = this.#report.notSearched();
+    const isComplete = this.#report.isComplete && missing.length + cloning.length + timedOut.length === 0;
+    return await resultWhileYielding(
+      groups.largest({
+        queryText: query,
+        type: choosePatternType(query, version, patternType),
+        wanted,
+        matchCount,
+        isComplete,
+      }),
+    );
+  }
+
   #exceedBudget(message: string): void {
     if (this.#control.isStopped) return;
     this.#record.budgetError = message;
@@ -306,7 +326,7 @@ export class RunningSearch implements SourceListener {
   }
 
   /** Sends the last event, and stops slices that are still running. */
-  #finish(receipt: SearchReceipt | undefined): void {
+  #finish(receipt: SearchReceipt | undefined, groups: ResultGroups | undefined): void {
     assert(!this.#isEnded, "a search has one last event");
     this.#isEnded = true;
     this.#stop.endGrace();
@@ -319,7 +339,7 @@ export class RunningSearch implements SourceListener {
     if (this.#request.explain === true) this.#report.explained = this.#explain();
     const isRefused = this.#request.receipt === "strict" && receipt?.isComplete === false;
     if (!isCancelled)
-      this.#stream.finish(this.#report.alert(durationMs), isRefused ? receipt.gaps : this.#record.budgetError);
+      this.#stream.finish(groups, this.#report.alert(durationMs), isRefused ? receipt.gaps : this.#record.budgetError);
     this.#onEnd(this.#end(durationMs, isCancelled, receipt));
   }
 

@@ -10,6 +10,8 @@ import type { Repository } from "../model/repository.js";
 import { BaseListener, type ChangeListener, type SearchListener } from "../model/search-listener.js";
 import { originFields } from "../model/request-origin.js";
 import { ownRequest, type SearchRequest } from "../model/search-request.js";
+import type { WantedGroups } from "../model/result-groups.js";
+import { requireCountable } from "./results/group-counts.js";
 import { operatorViewer, type Viewer } from "../model/viewer.js";
 import { QueryError } from "../query/syntax/query-error.js";
 import { choosePatternType } from "../query/syntax/parse.js";
@@ -240,6 +242,7 @@ export class Searcher {
     const pinned = snapshot?.pinned;
     const plan = pinned?.plan ?? (yield* this.#plan(request));
     if (request.since !== undefined) requireComparable(plan);
+    if (request.groups !== undefined) requireCountable(plan, request.groups.by);
     if (request.refusesOwners === true) requireNoOwners(plan, request.query);
     const { catalog } = this.#environment;
     const view = catalog.view();
@@ -348,6 +351,11 @@ export class Searcher {
   async chooseRepositories(request: SearchRequest): Promise<readonly number[]> {
     const plan = await resultWhileYielding(this.#plan(request));
     return resultWhileYielding(chooseIds(plan, this.#environment.catalog.repositoryTable(request.viewer)));
+  }
+
+  /** Throws `bad-query`, or `bad-request` if its matches cannot be counted by what the request names. */
+  async requireCountable(request: SearchRequest & { readonly groups: WantedGroups }): Promise<void> {
+    requireCountable(await resultWhileYielding(this.#plan(request)), request.groups.by);
   }
 
   /** Throws `bad-query`, or `bad-request` if changes of its results cannot be searched for. */

@@ -184,6 +184,7 @@ export function runEngine(
     useIndex: given.useIndex ?? true,
     receipt: given.onDigest !== undefined,
     claims: given.groupsContents === true ? ContentClaims.allocate().memory : undefined,
+    group: undefined,
     commitSets: undefined,
   };
   const control = ControlBlock.allocate(0, 0, 0);

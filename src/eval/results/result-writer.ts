@@ -15,6 +15,7 @@ import type { ShardReader } from "../../shard/shard-reader.js";
 import { joinLabels, Labels, Rows } from "../match/rows.js";
 import { People } from "../people/people.js";
 import { NameScore } from "../ranking/name-score.js";
+import { GroupCounter } from "./group-counter.js";
 import { type ContentGroup, ContentGroups } from "./content-groups.js";
 import { ListedResults, ResultList, type WriterStop } from "./result-list.js";
 import { type ResultTemplate, ResultTemplates } from "./result-templates.js";
@@ -49,6 +50,8 @@ export class ResultWriter {
   readonly #results = new ResultList();
   /** Undefined unless results with the same content are grouped. */
   readonly #groups: ContentGroups | undefined;
+  /** Undefined unless matches are counted by path or captured text. */
+  readonly #counter: GroupCounter | undefined;
   /** Lists many results at once. */
   readonly listed: ListedResults;
   /** Undefined if the search has none. */
@@ -84,6 +87,7 @@ export class ResultWriter {
     this.#templates = new ResultTemplates(options.receipt);
     this.#digest = options.receipt ? new BatchDigest(kernel, this.#templates, this.#results) : undefined;
     this.#groups = options.claims && new ContentGroups(options.claims, control);
+    this.#counter = options.group && new GroupCounter(options);
     this.listed = new ListedResults(kernel, this.#templates, this.#results);
     this.limits = new MatchLimits(control, options);
     this.#batchBytes = batchBytes;
@@ -140,6 +144,7 @@ export class ResultWriter {
     const counted = isDuplicate ? Math.max(1, rowCount) : taken;
     const template = this.#templates.find(source.summary, source.revision);
     this.#addToTally(source.document, template, rowCount > 0, counted, pathRows.count);
+    this.#countGroup(source.document, rows, rowFrom, counted, rowCount > 0);
     if (rowCount > 0 && this.#reader instanceof SymbolView)
       countKinds(this.#tally, this.#reader, source.content, rows, rowFrom, rowFrom + counted, this.#kernel);
     const shown = this.limits.show(taken);
@@ -177,13 +182,17 @@ export class ResultWriter {
     return this.#groups?.find(this.#reader as ShardReader, source, rows, rowFrom, rowFrom + rowCount);
   }
 
-  /** Adds the results that `listed` has listed, whose matches are counted. */
-  addListed(): { readonly count: number; readonly shownCount: number; readonly shownRows: number } {
+  /** Adds the results that `listed` has listed, whose matches are counted; `rows` has their ranges. */
+  addListed(rows: Rows): { readonly count: number; readonly shownCount: number; readonly shownRows: number } {
     const results = this.#results;
     const { count } = results;
     if (count === 0) return { count, shownCount: 0, shownRows: 0 };
     this.#hasTally = true;
     this.listed.addCounts(this.#tally);
+    for (let i = 0; i < count && this.#counter !== undefined; i++) {
+      const { rowFrom, rowTo } = results.rowsOf(i);
+      this.#countGroup(this.listed.documents[i], rows, rowFrom, rowTo - rowFrom, true);
+    }
     results.keepRows(this.limits.show(this.listed.matchCount));
     this.#endForeignPaths();
     const { rowFrom, rowTo } = results.rowsOf(Math.max(0, results.count - 1));
@@ -311,6 +320,12 @@ export class ResultWriter {
     this.#selectedKeys.add(key);
     this.#selected.push(result);
     if (this.#selected.length >= selectedCountMax) this.flush();
+  }
+
+  /** `hasRows` is false for a document that is a result by its path. */
+  #countGroup(document: number, rows: Rows, rowFrom: number, count: number, hasRows: boolean): void {
+    const reader = this.#reader as ShardReader;
+    if (this.#counter?.add(this.#tally.groups, reader, document, rows, rowFrom, count, hasRows) === true) this.flush();
   }
 
   #addToTally(

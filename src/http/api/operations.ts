@@ -81,6 +81,7 @@ const events = (data: Readonly<Record<string, Schema>>): Answer["content"] => ({
 const searchEvents: Readonly<Record<string, Schema>> = {
   matches: { type: "array", items: refTo("Match"), minItems: 1 },
   filters: { type: "array", items: refTo("Filter"), minItems: 1 },
+  groups: refTo("ResultGroups"),
   progress: refTo("Progress"),
   alert: refTo("Alert"),
   error: refTo("StreamError"),
@@ -112,6 +113,8 @@ const streamParameters: readonly Parameter[] = [
 const ordinaryParameters: readonly Parameter[] = [
   ...streamParameters,
   query("duplicates", "Send the matches of each content once.", boolean),
+  query("group", "Send no matches, and count them by this: repository, path, language, author or capture."),
+  query("groups", "With `group`: send at most this many groups, 100 unless given.", integer),
   query("resume", "Events have an id, after which the stream can be resumed.", boolean),
   query("lastEventId", "Go on after the event with this id, as with Last-Event-ID."),
   header("Last-Event-ID", "Go on after the event with this id."),

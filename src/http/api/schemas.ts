@@ -240,6 +240,17 @@ export const schemas = {
     {},
     "An element of a `filters` event: a suggestion for narrowing the search. Each event replaces the one before.",
   ),
+  ResultGroups: object(
+    {
+      by: oneOfTexts("repository", "path", "language", "author", "capture"),
+      groups: list(object({ value: text, label: text, count }, { query: text })),
+      otherGroups: count,
+      otherMatches: count,
+      complete: flag,
+    },
+    {},
+    "The data of a `groups` event, with `group`: matches counted by what they have in common. `query` searches for one group.",
+  ),
   Skipped: object(
     { reason: text, title: text, message: text, severity: oneOfTexts("info", "warn") },
     { suggested: messageSkipped },

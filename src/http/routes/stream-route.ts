@@ -34,6 +34,9 @@ const watchRetrySeconds = 60;
  */
 const duplicatesNotResumable = "duplicates=1 cannot be combined with resume=1: search again if the connection breaks\n";
 
+/** They are about single matches, of which a search that counts groups sends none. */
+const groupsAlone = "group cannot be combined with since, watch, resume or duplicates\n";
+
 export interface SearchHandler {
   /** Called before the stream starts: a refusal makes the response a plain 429 or 503. */
   admit(client: string): Refusal | undefined;
@@ -94,6 +97,11 @@ export function streamHandler(services: StreamServices, patterns?: readonly stri
     const changes = patterns === undefined ? wantedChanges(request, params) : params.changes;
     if (search.duplicates === true && changes !== undefined)
       return response.reply(400, plainText, "duplicates=1 cannot be combined with since or watch\n");
+    if (
+      search.groups !== undefined &&
+      (changes !== undefined || params.resume !== undefined || search.duplicates === true)
+    )
+      return response.reply(400, plainText, groupsAlone);
     const lastEventId = request.headers.get("last-event-id") || params.resume?.lastEventId || "";
     const isResumable = params.resume !== undefined || lastEventId !== "";
     if (isResumable && changes !== undefined)

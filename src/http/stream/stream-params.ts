@@ -1,6 +1,7 @@
 import { TrawlError } from "../../base/errors.js";
 import { type AwaitedCommit, readCommitId } from "../../browse/commit-wait.js";
 import type { RequestOrigin } from "../../model/request-origin.js";
+import { groupCountDefault, groupCountMax, groupKinds, type WantedGroups } from "../../model/result-groups.js";
 import { lineBytesUnlimited, type ReceiptMode, type SearchRequest } from "../../model/search-request.js";
 
 /** A request without its sender, and without what is in its body. */
@@ -35,6 +36,7 @@ export function withSender(
     explain = false,
     duplicates = false,
     near = true,
+    groups,
   } = requested;
   return {
     query,
@@ -48,6 +50,7 @@ export function withSender(
     explain,
     duplicates,
     near,
+    groups,
     diffType,
     refusesOwners,
     defaultCount,
@@ -137,8 +140,17 @@ function readRequest(given: (name: string) => string, hasPatterns: boolean): Omi
     receipt: readReceipt(given),
     ...(readBoolean("explain", given("explain")) ? { explain: true } : {}),
     ...(given("near") !== "" && !readBoolean("near", given("near")) ? { near: false } : {}),
+    ...(given("group") === "" ? {} : { groups: readGroups(given) }),
     ...(readBoolean("duplicates", given("duplicates")) ? { duplicates: true } : {}),
   };
+}
+
+function readGroups(given: (name: string) => string): WantedGroups {
+  const by = groupKinds.find((kind) => kind === given("group"));
+  if (by === undefined) throw bad(`group must be one of ${groupKinds.join(", ")}, got ${quoted(given("group"))}`);
+  const countMax = readInteger("groups", given("groups"), groupCountDefault);
+  if (countMax < 1 || countMax > groupCountMax) throw bad(`groups must be from 1 to ${groupCountMax}, got ${countMax}`);
+  return { by, countMax };
 }
 
 /** A page cannot set the header `Last-Event-ID` when it opens an EventSource, so there is a parameter as well. */

@@ -24,9 +24,19 @@ const groupName = /\(\?P?<([A-Za-z0-9_]+)>/y;
  * not match a newline. Throws a `RegexpSyntaxError`. Takes time linear in the source.
  */
 export function parseRegexp(source: string, foldCase: boolean): Regexp {
-  // A lone surrogate becomes U+FFFD, as it does wherever a string is encoded as UTF-8.
-  const text = source.replace(/\p{Surrogate}/gu, "\uFFFD");
-  return new Parser(new SourceText(text), foldCase).parse();
+  return parserFor(source, foldCase).parse();
+}
+
+/** Whether some group of the regexp captures. Throws a `RegexpSyntaxError`. */
+export function hasCapture(source: string): boolean {
+  const parser = parserFor(source, false);
+  parser.parse();
+  return parser.hasCapture;
+}
+
+/** A lone surrogate becomes U+FFFD, as it does wherever a string is encoded as UTF-8. */
+function parserFor(source: string, foldCase: boolean): Parser {
+  return new Parser(new SourceText(source.replace(/\p{Surrogate}/gu, "\uFFFD")), foldCase);
 }
 
 /**
@@ -42,6 +52,8 @@ class Parser {
   #flags: Flags;
   #at = 0;
   #depth = 0;
+  /** Whether a group that captures was read. */
+  hasCapture = false;
 
   constructor(source: SourceText, foldCase: boolean) {
     this.#source = source;
@@ -214,9 +226,11 @@ class Parser {
   #parenthesis(items: Regexp[]): void {
     const open = this.#at;
     const before = this.#flags;
-    if (!this.#text.startsWith("(?", open)) this.#at++;
-    else if (/^\(\?P?<(?![=!])/.test(this.#text.slice(open, open + 5))) this.#name();
+    const isNamed = /^\(\?P?<(?![=!])/.test(this.#text.slice(open, open + 5));
+    if (isNamed) this.#name();
+    else if (!this.#text.startsWith("(?", open)) this.#at++;
     else if (this.#readFlags()) return;
+    this.hasCapture ||= isNamed || !this.#text.startsWith("(?", open);
     if (++this.#depth > regexpDepthMax) throw this.#source.error("expression nests too deeply", open, open + 1);
     const child = this.#alternation();
     this.#depth--;

@@ -1,4 +1,5 @@
 import { lineBytesUnlimited, type SearchRequest } from "../../model/search-request.js";
+import type { GroupKind } from "../../model/result-groups.js";
 import type { Quota } from "../../model/quota.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
 import { countAll } from "../../query/syntax/parse.js";
@@ -45,21 +46,21 @@ export interface SearchLimits {
 
 export function searchLimits(
   plan: SearchPlan,
-  request: Pick<SearchRequest, "defaultCount" | "display" | "scope" | "since">,
+  request: Pick<SearchRequest, "defaultCount" | "display" | "groups" | "scope" | "since">,
   environment: LimitDefaults,
 ): SearchLimits {
-  const { scope, since } = request;
+  const { scope, since, groups } = request;
   if (scope !== undefined) return unlimited(plan, scope.timeoutMs);
   // Matches that a limit cuts would seem to have come or gone.
   if (since !== undefined) return unlimited(plan, environment.maxTimeoutMs);
   const counts = plan.resultOptions.map(({ count }) => {
-    const wanted = count ?? request.defaultCount ?? environment.defaultCount;
+    const wanted = count ?? (groups === undefined ? (request.defaultCount ?? environment.defaultCount) : countAll);
     return wanted === countAll ? countUnlimited : wanted;
   });
   const matchCountMax = Math.max(...counts);
   return {
     matchCountMax,
-    displayCountMax: Math.min(request.display ?? matchCountMax, matchCountMax),
+    displayCountMax: groups === undefined ? Math.min(request.display ?? matchCountMax, matchCountMax) : 0,
     isSuggestible: counts.every((count) => count === matchCountMax),
     // Result options shared by several basic queries have the same limit as the whole search, which enforces it.
     resultLimits:
@@ -68,7 +69,8 @@ export function searchLimits(
         : makeResultLimits(counts.map((count) => (count < matchCountMax ? count : undefined))),
     timeoutsMs: plan.resultOptions.map(({ timeoutMs, count }) =>
       Math.min(
-        timeoutMs ?? (count === undefined ? environment.defaultTimeoutMs : environment.maxTimeoutMs),
+        timeoutMs ??
+          (count === undefined && groups === undefined ? environment.defaultTimeoutMs : environment.maxTimeoutMs),
         environment.maxTimeoutMs,
       ),
     ),
@@ -109,8 +111,14 @@ export function searchOptions(
     useIndex: plan.basicQueries.every(({ repositories }) => repositories.index !== "no"),
     receipt: request.receipt !== "none",
     claims: request.duplicates === true ? ContentClaims.allocate().memory : undefined,
+    group: workerGroup(request.groups?.by),
     commitSets: undefined,
   };
+}
+
+/** The others are counted anyway, for the filters. */
+function workerGroup(by: GroupKind | undefined): SearchOptions["group"] {
+  return by === "path" || by === "capture" ? by : undefined;
 }
 
 /** Values of `select:` that leave documents as results. */

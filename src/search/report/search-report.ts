@@ -95,8 +95,14 @@ export class SearchReport {
       failures: record.queryError === undefined ? record.failures : [record.queryError, ...record.failures],
       shardsWithoutSymbols: record.shardsWithoutSymbols,
       matchLimit: counts.isLimitHit ? limits.matchCountMax : undefined,
-      displayLimit: limits.displayCountMax < counts.countedMatches ? limits.displayCountMax : undefined,
+      displayLimit: this.#withholds ? limits.displayCountMax : undefined,
     };
+  }
+
+  /** Whether the client asked for fewer matches than were found, and not for their number only. */
+  get #withholds(): boolean {
+    const { limits, counts } = this.#search;
+    return counts.groups === undefined && limits.displayCountMax < counts.countedMatches;
   }
 
   get startedMs(): number {
@@ -143,10 +149,14 @@ export class SearchReport {
     );
   }
 
+  /** Whether everything that may contain a match was searched. */
+  get isComplete(): boolean {
+    const { counts, record } = this.#search;
+    return !counts.isLimitHit && !record.hasTimedOut && record.fatalError === undefined && !record.hasGaps;
+  }
+
   filters(final: boolean): Filter[] {
-    const { counts, record, repositories } = this.#search;
-    const isComplete =
-      final && !counts.isLimitHit && !record.hasTimedOut && record.fatalError === undefined && !record.hasGaps;
+    const { counts, repositories } = this.#search;
     return makeFilters(
       {
         plan: this.#search.plan,
@@ -156,7 +166,7 @@ export class SearchReport {
         ...this.#excludedCounts(),
         nameOf: (id) => repositories().byId(id)?.name ?? "",
       },
-      isComplete,
+      final && this.isComplete,
     );
   }
 
@@ -210,7 +220,7 @@ export class SearchReport {
       costlyFiles: listExcluded(record.costlyFiles),
       excludedForkCount,
       excludedArchivedCount,
-      displayLimitHit: done && limits.displayCountMax < counts.countedMatches ? limits.displayCountMax : undefined,
+      displayLimitHit: done && this.#withholds ? limits.displayCountMax : undefined,
     });
   }
 

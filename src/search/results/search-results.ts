@@ -10,6 +10,8 @@ import {
   increase,
 } from "../../protocol/result-batch.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
+import type { GroupKind, ResultGroups } from "../../model/result-groups.js";
+import { GroupCounts } from "./group-counts.js";
 import { takeMatches, type ControlBlock } from "../../protocol/control-block.js";
 import { ContentClaims } from "../../protocol/content-claims.js";
 import type { SearchOptions } from "../../protocol/search-options.js";
@@ -40,6 +42,8 @@ export class ResultCounts {
   /** Ids of the repositories that have a result. */
   readonly repositoryIds = new Set<number>();
   readonly history = emptyHistoryTally();
+  /** Undefined unless matches are only counted, by what they have in common. */
+  readonly groups: GroupCounts | undefined;
   /** Of the match objects that are sent, if the search has a receipt. */
   readonly digest: SearchDigest;
   /** Number of results that are repositories. */
@@ -52,10 +56,12 @@ export class ResultCounts {
     limits: SearchLimits,
     control: ControlBlock,
     { receipt, claims }: Pick<SearchOptions, "receipt" | "claims">,
+    groupedBy: GroupKind | undefined,
   ) {
     this.#limits = limits;
     this.#control = control;
     this.digest = new SearchDigest(receipt);
+    this.groups = groupedBy && new GroupCounts(groupedBy);
     this.#claims = claims && new ContentClaims(claims);
   }
 
@@ -121,6 +127,7 @@ export class SearchResults {
   /** Adds results found by a worker, which has counted them, except those that several workers may find. */
   addBatch(batch: ResultBatch, release: () => void): void {
     addTally(this.counts.tally, batch.tally);
+    this.counts.groups?.addBatch(batch.tally, (id) => this.#nameOf(id));
     this.counts.digest.addBatch(batch.digest);
     for (const key of batch.tally.repositories.keys())
       this.counts.repositoryIds.add(Number(key.slice(0, key.indexOf("@"))));
@@ -160,6 +167,7 @@ export class SearchResults {
     this.counts.repositoryIds.add(repositoryId);
     increase(this.counts.tally.repositories, `${repositoryId}@`, counted);
     countCommit(this.counts.history, found, counted, nowMs);
+    this.counts.groups?.addCommit(found, this.#nameOf(repositoryId), counted);
     const shown = this.#show(counted);
     if (shown === 0) return;
     this.counts.digest.addCommit(this.#nameOf(repositoryId), found.kind, found.oid, shown);
@@ -206,6 +214,7 @@ export class SearchResults {
     const repository = this.#repositories().byId(repositoryId);
     if (repository === undefined || !this.#countNew(`${repositoryId}@${revision ?? ""}`, optionsIndex)) return;
     this.counts.repositoryCount++;
+    this.counts.groups?.addRepository(repository.name);
     this.counts.repositoryIds.add(repositoryId);
     if (!this.#showOne()) return;
     this.counts.digest.addRepository(repository.name, revision ?? "");
@@ -354,10 +363,11 @@ export class EventStream implements ClientPace {
     if (this.firstMatchesMs === undefined || this.#gatheredBytes >= gatheredBytesMax) this.#sendMatches();
   }
 
-  finish(alert: Alert | undefined, error: string | undefined): void {
+  finish(groups: ResultGroups | undefined, alert: Alert | undefined, error: string | undefined): void {
     this.#stopTimers();
     this.#sendFilters(true);
     this.#sendMatches();
+    if (groups !== undefined) this.#listener.groups(groups);
     this.#listener.progress(this.#state.progress(true));
     if (alert !== undefined) this.#listener.alert(alert);
     if (error !== undefined) this.#listener.error(error);

@@ -249,6 +249,7 @@ function makeOptions(query: string, isRanked: boolean): SearchOptions {
     useIndex: true,
     receipt: false,
     claims: undefined,
+    group: undefined,
     commitSets: undefined,
   };
 }
