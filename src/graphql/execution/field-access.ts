@@ -160,6 +160,7 @@ const openToNarrow: ReadonlySet<string> = new Set([
   "repository",
   "repositoryRedirect",
   "search",
+  "searchQueryAggregate",
   "site",
 ]);
 

@@ -10,7 +10,7 @@ import { ownershipMutations, person } from "./ownership.js";
 import { query } from "./query.js";
 import { contributor, mirrorInfo, repository, textIndex } from "./repository.js";
 import { savedSearch, savedSearchMutations } from "./saved-searches.js";
-import { fileMatch, search, searchReceipt, searchResults, searchResultsStats } from "./search.js";
+import { fileMatch, search, searchQueryAggregate, searchReceipt, searchResults, searchResultsStats } from "./search.js";
 import { searchJob, searchJobMutations } from "./search-jobs.js";
 import { configurationCascade, settings, settingsCascade, settingsMutation, settingsMutations } from "./settings.js";
 import { defaultSettings, repoMeta, repoMetaKey, site, siteMutations, siteUsers } from "./site.js";
@@ -77,6 +77,7 @@ export const allResolvers: AllResolvers = {
   SearchResults: searchResults,
   SearchResultsStats: searchResultsStats,
   SearchReceipt: searchReceipt,
+  SearchQueryAggregate: searchQueryAggregate,
   SearchJob: searchJob,
   SearchContext: searchContext,
   User: user,

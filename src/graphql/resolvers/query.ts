@@ -10,7 +10,7 @@ import { toRepositorySource, type RepositorySource } from "../../browse/reposito
 import type { ResolversOf } from "./resolver-types.js";
 import { ownerFileSource } from "../sources/owner-file-source.js";
 import { serviceByKey } from "../sources/external-service-source.js";
-import { SearchSource } from "../sources/search-sources.js";
+import { AggregateSource, SearchSource } from "../sources/search-sources.js";
 import { DefaultSettingsSource, siteKey, SiteSource } from "../sources/site-source.js";
 import { nameOfCloneUrl } from "../../browse/urls.js";
 import { cloneUrlsOf, indexCloneUrls } from "../sources/clone-urls.js";
@@ -45,6 +45,7 @@ export const query: ResolversOf<"Query"> = {
       duplicates: duplicates === true,
       explain: explain === true,
     }),
+  searchQueryAggregate: (_, { query: text, patternType }) => new AggregateSource(text ?? "", patternType ?? undefined),
   ...contextQueries,
   ...searchJobQueries,
   ...siteQueries,

@@ -183,6 +183,10 @@ export type SearchVersion = "V1" | "V2" | "V3";
 
 export type SearchPatternType = "standard" | "literal" | "regexp" | "structural" | "lucky" | "keyword" | "newStandardRC1" | "codycontext" | "nls";
 
+export type SearchAggregationMode = "REPO" | "PATH" | "AUTHOR" | "CAPTURE_GROUP" | "REPO_METADATA" | "LANGUAGE";
+
+export type SearchAggregationNotAvailableReasonType = "INVALID_QUERY" | "INVALID_AGGREGATION_MODE_FOR_QUERY" | "TIMEOUT_EXTENSION_AVAILABLE" | "TIMEOUT_NO_EXTENSION_AVAILABLE" | "ERROR_OCCURRED";
+
 export type SearchJobState = "QUEUED" | "PROCESSING" | "ERRORED" | "FAILED" | "COMPLETED" | "CANCELED";
 
 export type SearchJobsOrderBy = "QUERY" | "CREATED_AT" | "STATE";
@@ -243,6 +247,7 @@ export interface ObjectTypes {
     readonly savedSearchList: { readonly args: NoArguments; readonly result: readonly (SourceOf<"SavedSearch">)[] };
     readonly externalServices: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly repo?: string | null | undefined }; readonly result: SourceOf<"ExternalServiceConnection"> };
     readonly search: { readonly args: { readonly version: SearchVersion | null; readonly patternType?: SearchPatternType | null | undefined; readonly query: string | null; readonly receipt: boolean | null; readonly strict: boolean | null; readonly duplicates: boolean | null; readonly explain: boolean | null }; readonly result: SourceOf<"Search"> | null };
+    readonly searchQueryAggregate: { readonly args: { readonly query: string | null; readonly patternType?: SearchPatternType | null | undefined }; readonly result: SourceOf<"SearchQueryAggregate"> };
     readonly searchContexts: { readonly args: { readonly first: number | null; readonly after?: string | null | undefined; readonly query?: string | null | undefined; readonly namespaces: readonly (string | null)[] | null; readonly orderBy: SearchContextsOrderBy | null; readonly descending: boolean | null }; readonly result: SourceOf<"SearchContextConnection"> };
     readonly searchContextBySpec: { readonly args: { readonly spec: string }; readonly result: SourceOf<"SearchContext"> | null };
     readonly isSearchContextAvailable: { readonly args: { readonly spec: string }; readonly result: boolean };
@@ -1018,6 +1023,40 @@ export interface ObjectTypes {
     readonly results: { readonly args: NoArguments; readonly result: SourceOf<"SearchResults"> };
     readonly stats: { readonly args: NoArguments; readonly result: SourceOf<"SearchResultsStats"> };
   };
+  readonly SearchQueryAggregate: {
+    readonly modeAvailability: { readonly args: NoArguments; readonly result: readonly (SourceOf<"AggregationModeAvailability">)[] };
+    readonly aggregations: { readonly args: { readonly mode?: SearchAggregationMode | null | undefined; readonly limit: number; readonly extendedTimeout: boolean | null }; readonly result: SourceOf<"SearchAggregationResult"> };
+  };
+  readonly AggregationModeAvailability: {
+    readonly mode: { readonly args: NoArguments; readonly result: SearchAggregationMode };
+    readonly available: { readonly args: NoArguments; readonly result: boolean };
+    readonly reasonUnavailable: { readonly args: NoArguments; readonly result: string | null };
+    readonly reasonType: { readonly args: NoArguments; readonly result: SearchAggregationNotAvailableReasonType | null };
+  };
+  readonly ExhaustiveSearchAggregationResult: {
+    readonly groups: { readonly args: NoArguments; readonly result: readonly (SourceOf<"AggregationGroup">)[] };
+    readonly supportsPersistence: { readonly args: NoArguments; readonly result: boolean | null };
+    readonly otherResultCount: { readonly args: NoArguments; readonly result: number | null };
+    readonly otherGroupCount: { readonly args: NoArguments; readonly result: number | null };
+    readonly mode: { readonly args: NoArguments; readonly result: SearchAggregationMode };
+  };
+  readonly NonExhaustiveSearchAggregationResult: {
+    readonly groups: { readonly args: NoArguments; readonly result: readonly (SourceOf<"AggregationGroup">)[] };
+    readonly supportsPersistence: { readonly args: NoArguments; readonly result: boolean | null };
+    readonly otherResultCount: { readonly args: NoArguments; readonly result: number | null };
+    readonly approximateOtherGroupCount: { readonly args: NoArguments; readonly result: number | null };
+    readonly mode: { readonly args: NoArguments; readonly result: SearchAggregationMode };
+  };
+  readonly SearchAggregationNotAvailable: {
+    readonly reason: { readonly args: NoArguments; readonly result: string };
+    readonly reasonType: { readonly args: NoArguments; readonly result: SearchAggregationNotAvailableReasonType };
+    readonly mode: { readonly args: NoArguments; readonly result: SearchAggregationMode };
+  };
+  readonly AggregationGroup: {
+    readonly label: { readonly args: NoArguments; readonly result: string };
+    readonly count: { readonly args: NoArguments; readonly result: number };
+    readonly query: { readonly args: NoArguments; readonly result: string | null };
+  };
   readonly SearchResultsStats: {
     readonly approximateResultCount: { readonly args: NoArguments; readonly result: string | null };
     readonly sparkline: { readonly args: NoArguments; readonly result: readonly (number)[] | null };
@@ -1726,6 +1765,7 @@ export interface AbstractTypes {
   readonly CodeIntelRepository: "Repository";
   readonly Owner: "Person" | "Team";
   readonly OwnershipReason: "CodeownersFileEntry";
+  readonly SearchAggregationResult: "ExhaustiveSearchAggregationResult" | "NonExhaustiveSearchAggregationResult" | "SearchAggregationNotAvailable";
   readonly SearchResult: "FileMatch" | "CommitSearchResult" | "Repository";
   readonly GenericSearchResultInterface: "Repository" | "CommitSearchResult";
   readonly Namespace: "User" | "Org";

@@ -9,6 +9,11 @@ export const search: ResolversOf<"Search"> = {
   stats: (source) => source,
 };
 
+export const searchQueryAggregate: ResolversOf<"SearchQueryAggregate"> = {
+  modeAvailability: (source, _, context) => source.modes(context),
+  aggregations: (source, { mode, limit }, context) => source.groups(mode ?? undefined, limit, context),
+};
+
 export const searchResults: ResolversOf<"SearchResults"> = {
   cloning: (source, _, context) => named(source.notSearched("cloning"), context),
   missing: (source, _, context) => named(source.notSearched("missing"), context),

@@ -1,4 +1,5 @@
 import { BaseListener, countBytes, type JsonElements, parseElements, releaseAll } from "../../model/search-listener.js";
+import type { ResultGroups } from "../../model/result-groups.js";
 import type { Alert, Filter, Progress, StreamMatch } from "../../model/stream-events.js";
 import type { SearchEnd } from "../../search/report/search-report.js";
 
@@ -6,6 +7,8 @@ import type { SearchEnd } from "../../search/report/search-report.js";
 export interface Collected {
   readonly matches: readonly StreamMatch[];
   readonly filters: readonly Filter[];
+  /** Undefined unless matches are only counted. */
+  readonly groups: ResultGroups | undefined;
   readonly progress: Progress | undefined;
   readonly alert: Alert | undefined;
   /** Why the search could not run. */
@@ -26,6 +29,7 @@ export class SearchCollector extends BaseListener {
   readonly #done: Promise<void>;
   #resolve: () => void = () => undefined;
   #filters: readonly Filter[] = [];
+  #groups: ResultGroups | undefined;
   #progress: Progress | undefined;
   #alert: Alert | undefined;
   #error: string | undefined;
@@ -57,6 +61,10 @@ export class SearchCollector extends BaseListener {
     this.#filters = filters;
   }
 
+  override groups(groups: ResultGroups): void {
+    this.#groups = groups;
+  }
+
   override progress(progress: Progress): void {
     this.#progress = progress;
   }
@@ -85,6 +93,7 @@ export class SearchCollector extends BaseListener {
     return {
       matches: this.#matches,
       filters: this.#filters,
+      groups: this.#groups,
       progress: this.#progress,
       alert: this.#alert,
       error: this.#error,

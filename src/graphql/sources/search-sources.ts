@@ -1,5 +1,6 @@
 import { TrawlError } from "../../base/errors.js";
-import { lineBytesUnlimited, type ReceiptMode } from "../../model/search-request.js";
+import { type GroupKind, groupCountMax, type WantedGroups } from "../../model/result-groups.js";
+import { lineBytesUnlimited, type ReceiptMode, type SearchRequest } from "../../model/search-request.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { RepositorySource, toRepositorySource } from "../../browse/repository-source.js";
 import { type Alert, pathOfMatch, type Receipt, type Skipped, type StreamMatch } from "../../model/stream-events.js";
@@ -41,8 +42,6 @@ export class SearchSource {
   }
 
   async #run(context: RequestContext): Promise<SearchResultsSource> {
-    if (context.isCancelled)
-      throw new TrawlError("cancelled", "the search was not started, because its client has disconnected");
     const {
       query,
       version,
@@ -53,41 +52,160 @@ export class SearchSource {
       near = true,
       lineBytesMax = lineBytesUnlimited,
     } = this.#arguments;
-    const { searcher } = context.services;
-    const refusal = searcher.admit(context.client);
-    if (refusal !== undefined) throw new TrawlError("overloaded", refusal.message);
-    const collector = new SearchCollector((byteCount) => context.searches.takeBytes(byteCount));
-    const forget = context.onCancel(() => collector.end());
-    const request = {
-      query,
-      version,
-      patternType: patternType === undefined ? "" : patternType === "nls" ? "keyword" : patternType,
-      display: undefined,
-      chunkMatches: true,
-      contextLines: 0,
-      lineBytesMax,
-      diffType: "commit" as const,
-      defaultCount,
-      debug: false,
-      receipt,
-      duplicates,
-      explain,
-      near,
-      viewer: context.viewer,
-      client: context.client,
-      origin: context.origin,
-    };
-    searcher.run(request, collector, (end) => collector.recordEnd(end));
-    const collected = await collector.collected();
-    forget();
-    if (context.isCancelled)
-      throw new TrawlError("cancelled", "the search was stopped, because its client has disconnected");
+    const requested = requestFor(query, version, patternType, context);
+    const collected = await collect({ ...requested, lineBytesMax, receipt, duplicates, explain, near }, context);
     if (collected.error !== undefined) throw new TrawlError("bad-request", collected.error);
     return new SearchResultsSource(collected, (id) => {
       const record = context.repositories.byId(id);
       return record === undefined ? undefined : toRepositorySource(record);
     });
   }
+}
+
+function requestFor(
+  query: string,
+  version: SearchArguments["version"],
+  patternType: string | undefined,
+  { viewer, client, origin }: RequestContext,
+): SearchRequest {
+  return {
+    query,
+    version,
+    patternType: patternType === undefined ? "" : patternType === "nls" ? "keyword" : patternType,
+    display: undefined,
+    chunkMatches: true,
+    contextLines: 0,
+    lineBytesMax: lineBytesUnlimited,
+    diffType: "commit",
+    defaultCount,
+    debug: false,
+    receipt: "none",
+    viewer,
+    client,
+    origin,
+  };
+}
+
+/** Runs a search to its end. Throws `overloaded`, or `cancelled` if the client has disconnected. */
+async function collect(request: SearchRequest, context: RequestContext): Promise<Collected> {
+  if (context.isCancelled)
+    throw new TrawlError("cancelled", "the search was not started, because its client has disconnected");
+  const { searcher } = context.services;
+  const refusal = searcher.admit(context.client);
+  if (refusal !== undefined) throw new TrawlError("overloaded", refusal.message);
+  const collector = new SearchCollector((byteCount) => context.searches.takeBytes(byteCount));
+  const forget = context.onCancel(() => collector.end());
+  searcher.run(request, collector, (end) => collector.recordEnd(end));
+  const collected = await collector.collected();
+  forget();
+  if (context.isCancelled)
+    throw new TrawlError("cancelled", "the search was stopped, because its client has disconnected");
+  return collected;
+}
+
+/** What the values of `SearchAggregationMode` count; undefined for what repositories here do not have. */
+const aggregationKinds = {
+  REPO: "repository",
+  PATH: "path",
+  AUTHOR: "author",
+  CAPTURE_GROUP: "capture",
+  REPO_METADATA: undefined,
+  LANGUAGE: "language",
+} as const satisfies Readonly<Record<string, GroupKind | undefined>>;
+
+export type AggregationMode = keyof typeof aggregationKinds;
+
+const aggregationModes = Object.keys(aggregationKinds) as AggregationMode[];
+
+/** A mode that counts the matches of a query, or why it cannot. */
+export interface ModeAvailability {
+  readonly mode: AggregationMode;
+  readonly available: boolean;
+  readonly reasonUnavailable: string | null;
+  readonly reasonType: "INVALID_QUERY" | "INVALID_AGGREGATION_MODE_FOR_QUERY" | null;
+}
+
+/** A query of which the matches are counted. */
+export class AggregateSource {
+  readonly #query: string;
+  readonly #patternType: string | undefined;
+
+  constructor(query: string, patternType: string | undefined) {
+    this.#query = query;
+    this.#patternType = patternType;
+  }
+
+  async modes(context: RequestContext): Promise<ModeAvailability[]> {
+    return await Promise.all(aggregationModes.map((mode) => this.#find(mode, context)));
+  }
+
+  async #find(mode: AggregationMode, context: RequestContext): Promise<ModeAvailability> {
+    const by = aggregationKinds[mode];
+    const no = (reasonUnavailable: string, reasonType: ModeAvailability["reasonType"]): ModeAvailability => ({
+      mode,
+      available: false,
+      reasonUnavailable,
+      reasonType,
+    });
+    if (by === undefined) return no("repositories have no metadata", "INVALID_AGGREGATION_MODE_FOR_QUERY");
+    try {
+      await context.services.searcher.requireCountable(this.#request(by, 1, context));
+      return { mode, available: true, reasonUnavailable: null, reasonType: null };
+    } catch (error) {
+      if (!(error instanceof TrawlError) || error.code === "internal") throw error;
+      return no(error.message, error.code === "bad-query" ? "INVALID_QUERY" : "INVALID_AGGREGATION_MODE_FOR_QUERY");
+    }
+  }
+
+  #request(
+    by: GroupKind,
+    countMax: number,
+    context: RequestContext,
+  ): SearchRequest & { readonly groups: WantedGroups } {
+    return { ...requestFor(this.#query, "V3", this.#patternType, context), groups: { by, countMax } };
+  }
+
+  /** The groups in the mode; without one, in the mode that says most about the query. */
+  async groups(wanted: AggregationMode | undefined, limit: number, context: RequestContext) {
+    if (limit < 1 || limit > groupCountMax)
+      throw new TrawlError("bad-request", `limit must be from 1 to ${groupCountMax}, and is ${limit}`);
+    const modes = wanted === undefined ? preferredModes : [wanted];
+    const found = await Promise.all(modes.map((mode) => this.#find(mode, context)));
+    const { mode, reasonUnavailable, reasonType } = found.find(({ available }) => available) ?? found[found.length - 1];
+    const by = aggregationKinds[mode];
+    if (reasonType !== null || by === undefined)
+      return notAvailable(mode, reasonUnavailable ?? "", reasonType ?? "ERROR_OCCURRED");
+    const { groups, error } = await context.searches.run(() => collect(this.#request(by, limit, context), context));
+    if (groups === undefined) return notAvailable(mode, error ?? "the search has failed", "ERROR_OCCURRED");
+    const common = {
+      mode,
+      groups: groups.groups.map(({ label, count, query = null }) => ({ label, count: intCount(count), query })),
+      supportsPersistence: false,
+      otherResultCount: intCount(groups.otherMatches),
+    };
+    if (!groups.complete)
+      return {
+        __typename: "NonExhaustiveSearchAggregationResult" as const,
+        ...common,
+        approximateOtherGroupCount: intCount(groups.otherGroups),
+      };
+    return {
+      __typename: "ExhaustiveSearchAggregationResult" as const,
+      ...common,
+      otherGroupCount: intCount(groups.otherGroups),
+    };
+  }
+}
+
+/** As other servers choose, but for the path, which they take for a single repository. */
+const preferredModes: readonly AggregationMode[] = ["CAPTURE_GROUP", "AUTHOR", "REPO"];
+
+function notAvailable(
+  mode: AggregationMode,
+  reason: string,
+  reasonType: "INVALID_QUERY" | "INVALID_AGGREGATION_MODE_FOR_QUERY" | "ERROR_OCCURRED",
+) {
+  return { __typename: "SearchAggregationNotAvailable" as const, mode, reason, reasonType };
 }
 
 /** Why there may be more matches than were found. */

@@ -23,7 +23,7 @@ import type {
 import type { HighlightSource } from "../../browse/highlight-source.js";
 import type { RepositorySource, TextIndexSource } from "../../browse/repository-source.js";
 import type { SearchJobSource } from "./search-job-source.js";
-import type { ReceiptSource, SearchSource, SearchResultsSource } from "./search-sources.js";
+import type { AggregateSource, ReceiptSource, SearchSource, SearchResultsSource } from "./search-sources.js";
 import type { CommitMatchSource, FileMatchSource, SymbolSource } from "./match-sources.js";
 import type { ExternalServiceSource } from "./external-service-source.js";
 import type { BatchWorkspace } from "./batch-workspaces.js";
@@ -62,6 +62,7 @@ export interface Sources {
   readonly SearchResultsStats: SearchSource;
   readonly SearchJob: SearchJobSource;
   readonly SearchReceipt: ReceiptSource;
+  readonly SearchQueryAggregate: AggregateSource;
   readonly FileMatch: FileMatchSource;
   readonly CommitSearchResult: CommitMatchSource;
   readonly SearchContext: ContextSource;

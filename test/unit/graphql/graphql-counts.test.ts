@@ -19,7 +19,16 @@ t.test("a count that exceeds an Int is the largest Int", async (t) => {
   };
   const filter = { value: "", label: "Go", count: large, exhaustive: true, limitHit: false, kind: "lang" } as const;
   const source = new SearchResultsSource(
-    { matches: [], filters: [filter], progress, alert: undefined, error: undefined, end: undefined, isCut: false },
+    {
+      matches: [],
+      filters: [filter],
+      groups: undefined,
+      progress,
+      alert: undefined,
+      error: undefined,
+      end: undefined,
+      isCut: false,
+    },
     () => undefined,
   );
   t.equal(source.matchCount, intMax);
