@@ -6,6 +6,7 @@ const exported: readonly string[] = [
   "Match",
   "MatchChange",
   "Filter",
+  "ResultGroups",
   "Progress",
   "Alert",
   "StreamError",

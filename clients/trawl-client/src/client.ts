@@ -2,7 +2,7 @@ import { type ClientOptions, Connection, wait } from "./connection.js";
 import { TrawlError } from "./errors.js";
 import { SearchJobs } from "./search-jobs.js";
 import { resumeDelayMs, type SearchEvent, SearchStream, type StreamLimits } from "./search-stream.js";
-import type { Match, Progress, Alert, Receipt, ReceiptPage } from "./types.js";
+import type { Match, Progress, Alert, Receipt, ReceiptPage, ResultGroups } from "./types.js";
 
 /** How a query is read, and what is sent of its results. */
 export interface SearchOptions extends StreamLimits {
@@ -10,6 +10,10 @@ export interface SearchOptions extends StreamLimits {
   readonly patternType?: "standard" | "keyword" | "literal" | "regexp";
   /** Send at most this many matches, but count all. `count:` in the query limits the search itself. */
   readonly display?: number;
+  /** Send no matches, and count them by this: the stream has one event `groups`. */
+  readonly group?: ResultGroups["by"];
+  /** With `group`: send at most this many groups, those with the most matches. The default is 100. */
+  readonly groups?: number;
   /** Send chunks of whole lines with this many lines of context, instead of single lines. */
   readonly contextLines?: number;
   /** The last `progress` event has a receipt, which says what was covered. */
@@ -174,11 +178,13 @@ function changeRequest(
 }
 
 function searchParameters(query: string, options: ResumableOptions): URLSearchParams {
-  const { patternType, display, contextLines, receipt, strict, waitFor, resume } = options;
+  const { patternType, display, group, groups, contextLines, receipt, strict, waitFor, resume } = options;
   return new URLSearchParams({
     q: query,
     ...(patternType === undefined ? {} : { t: patternType }),
     ...(display === undefined ? {} : { display: String(display) }),
+    ...(group === undefined ? {} : { group }),
+    ...(groups === undefined ? {} : { groups: String(groups) }),
     ...(contextLines === undefined ? {} : { cm: "t", cl: String(contextLines) }),
     ...(receipt === true ? { receipt: "1" } : {}),
     ...(strict === true ? { strict: "1" } : {}),

@@ -1,7 +1,7 @@
 import { type Connection, reasonIn, type SentRequest, wait } from "./connection.js";
 import { TrawlError } from "./errors.js";
 import { EventDecoder, type RawEvent } from "./event-decoder.js";
-import type { Alert, Filter, Match, MatchChange, Progress, Receipt } from "./types.js";
+import type { Alert, Filter, Match, MatchChange, Progress, Receipt, ResultGroups } from "./types.js";
 
 /** An event of a search, in the order in which the daemon sends them. */
 export type SearchEvent =
@@ -11,6 +11,8 @@ export type SearchEvent =
   | { readonly kind: "changes"; readonly changes: readonly MatchChange[] }
   /** Replaces what the last such event said. */
   | { readonly kind: "filters"; readonly filters: readonly Filter[] }
+  /** Of a search that counts matches by what they have in common: once, before the last progress. */
+  | { readonly kind: "groups"; readonly groups: ResultGroups }
   /** Replaces what the last such event said. */
   | { readonly kind: "progress"; readonly progress: Progress }
   | { readonly kind: "alert"; readonly alert: Alert }
@@ -202,6 +204,8 @@ function parse({ name, data }: RawEvent): SearchEvent | "done" | undefined {
       return { kind: "changes", changes: parseData(name, data) };
     case "filters":
       return { kind: "filters", filters: parseData(name, data) };
+    case "groups":
+      return { kind: "groups", groups: parseData(name, data) };
     case "progress":
       return { kind: "progress", progress: parseData(name, data) };
     case "alert":

@@ -324,6 +324,20 @@ export interface RepositoryMatch {
   readonly topics?: readonly string[];
 }
 
+/** The data of a `groups` event, with `group`: matches counted by what they have in common. `query` searches for one group. */
+export interface ResultGroups {
+  readonly by: "repository" | "path" | "language" | "author" | "capture";
+  readonly groups: readonly ({
+    readonly value: string;
+    readonly label: string;
+    readonly count: number;
+    readonly query?: string;
+  })[];
+  readonly otherGroups: number;
+  readonly otherMatches: number;
+  readonly complete: boolean;
+}
+
 /** The data of a `resume` event: why the stream may not be resumed after a crash of the daemon. */
 export interface ResumeNotice {
   readonly message: string;

@@ -1,4 +1,5 @@
 import { TrawlError } from "../../base/errors.js";
+import type { WantedGroups } from "../../model/result-groups.js";
 import type { ReceiptMode } from "../../model/search-request.js";
 import type { Connection } from "../connection/connection.js";
 import { curlCall, eventStream, urlAt } from "../connection/send.js";
@@ -17,7 +18,7 @@ import {
 import { searchEvents } from "./search-events.js";
 import { SearchView, type ViewOptions } from "./search-view.js";
 import { terminalPrinter } from "./terminal-printer.js";
-import { createStyle } from "./terminal-style.js";
+import { colour, createStyle } from "./terminal-style.js";
 import { callAfter, callEvery, monotonicMs, type PendingCall } from "../../base/deadline.js";
 
 /**
@@ -50,6 +51,8 @@ export interface SearchCommand {
   readonly receipt: ReceiptMode;
   /** Whether matches of files with the same content are printed once. */
   readonly duplicates: boolean;
+  /** Undefined unless matches are counted instead of printed. */
+  readonly groups: WantedGroups | undefined;
   /** Whether the costs of the search are printed on standard error. */
   readonly explain: boolean;
   /** Whether the search goes on after a lost connection. */
@@ -83,6 +86,7 @@ export async function runSearch(command: SearchCommand, terminal: Terminal): Pro
   const view = new SearchView({
     query,
     ...createPrinters(command, terminal),
+    printGroups: groupPrinter(command, terminal),
     note,
     style: createStyle(terminal.errColours, undefined),
     hasSummary: command.summary || (terminal.isTerminal && command.format === "lines"),
@@ -193,6 +197,10 @@ function searchUrl(command: SearchCommand, query: string): URL {
   if (command.patternType !== undefined) url.searchParams.set("t", command.patternType);
   if (command.duplicates) url.searchParams.set("duplicates", "1");
   if (command.explain) url.searchParams.set("explain", "1");
+  if (command.groups !== undefined) {
+    url.searchParams.set("group", command.groups.by);
+    url.searchParams.set("groups", String(command.groups.countMax));
+  }
   if (command.isResumable) url.searchParams.set("resume", "1");
   if (command.waitFor !== "") url.searchParams.set("wait_for", command.waitFor);
   if (command.receipt === "report") url.searchParams.set("receipt", "1");
@@ -213,6 +221,22 @@ async function readQuery({ query, count, patternType, caseSensitive }: SearchCom
   // Loading the query language takes longer than most searches, so it is loaded only when needed.
   const { addToQuery } = await import("./query-form.js");
   return addToQuery(query, patternType ?? "", added.join(" "));
+}
+
+/** A line for each group: the number of its matches, a tab, and what they have in common. */
+function groupPrinter({ format, nul }: SearchCommand, { isTerminal, colours }: Terminal): ViewOptions["printGroups"] {
+  const style = createStyle(colours, undefined);
+  return (groups) => {
+    if (format === "json") return groups.groups.map((group) => `${JSON.stringify(group)}\n`).join("");
+    const counts = groups.groups.map(({ count }) => (isTerminal ? count.toLocaleString("en") : String(count)));
+    const width = isTerminal ? Math.max(0, ...counts.map(({ length }) => length)) : 0;
+    const lines = groups.groups.map(({ value, label }, i) => {
+      const name = label === value ? value : `${label} <${value}>`;
+      const shown = isTerminal ? visible(name) : name;
+      return `${style.paint(colour.number, counts[i].padStart(width))}${isTerminal ? "  " : "\t"}${shown}${nul ? "\0" : "\n"}`;
+    });
+    return lines.join("");
+  };
 }
 
 function createPrinters(command: SearchCommand, terminal: Terminal): Pick<ViewOptions, "print" | "rest"> {

@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
 import { TrawlError } from "../../base/errors.js";
+import { groupCountDefault, groupCountMax, type GroupKind, groupKinds } from "../../model/result-groups.js";
 import { addChoice, addConnectionOptions, wholeNumber } from "../terminal/command-options.js";
 import { resolveConnection, type TypedConnection } from "../connection/connection.js";
 import { exitCodes } from "../terminal/exit-codes.js";
@@ -40,6 +41,8 @@ interface TypedSearch extends TypedConnection {
   readonly resume: boolean;
   readonly duplicates: boolean;
   readonly explain: boolean;
+  readonly groupBy?: GroupKind;
+  readonly groups?: number;
 }
 
 type When = "auto" | "always" | "never";
@@ -90,6 +93,18 @@ export function addSearch(program: Command, exit: (code: number) => void): void 
       "--duplicates",
       "print the matches of files with the same content once, and the other files as NAME=FIRST. Each counts for --count",
       false,
+    )
+    .addOption(
+      new Option(
+        "--group-by <what>",
+        "print no matches, but how many there are of each repository, path, language, author of commits, " +
+          "or text that the first group of a regular expression captures; all are counted",
+      ).choices(groupKinds),
+    )
+    .option(
+      "--groups <n>",
+      "with --group-by, print at most this many groups, those with the most matches; 100 unless given",
+      wholeNumber(1, groupCountMax),
     )
     .option("--get-curl", "print the equivalent call of curl, and do not search", false)
     .action(async (words: string[], typed: TypedSearch) => exit(await search(words, typed)));
@@ -209,6 +224,7 @@ function toSearchCommand(
 ): SearchCommand {
   if (typed.duplicates && (typed.resume || typed.countLines))
     throw new TrawlError("bad-request", "--duplicates cannot be combined with --resume or -c");
+  checkGroups(typed);
   if (typed.resume) checkResumable(query, typed);
   return {
     query,
@@ -232,7 +248,15 @@ function toSearchCommand(
     isResumable: typed.resume,
     duplicates: typed.duplicates,
     explain: typed.explain,
+    groups: typed.groupBy && { by: typed.groupBy, countMax: typed.groups ?? groupCountDefault },
   };
+}
+
+/** Of groups there are neither lines nor names. */
+function checkGroups({ groupBy, groups, duplicates, resume, filesWithMatches, countLines, quiet }: TypedSearch): void {
+  if (groupBy === undefined && groups !== undefined) throw new TrawlError("bad-request", "--groups needs --group-by");
+  if (groupBy !== undefined && (duplicates || resume || filesWithMatches || countLines || quiet))
+    throw new TrawlError("bad-request", "--group-by cannot be combined with --duplicates, --resume, -l, -c or -q");
 }
 
 /** A search that ends at a limit of matches cannot be repeated exactly, so it is not worth storing what people look at. */

@@ -7,6 +7,7 @@ import {
   type StreamError,
   type StreamMatch,
 } from "../../model/stream-events.js";
+import type { ResultGroups } from "../../model/result-groups.js";
 import { printCaret } from "../../query/syntax/query-error.js";
 import { placeOfBytes } from "../../query/syntax/characters.js";
 import { exitCodes } from "../terminal/exit-codes.js";
@@ -28,6 +29,7 @@ export interface ViewOptions {
   readonly print: MatchPrinter;
   /** Formats what `print` has kept back, when all results have been reported. */
   readonly rest: () => string;
+  readonly printGroups: (groups: ResultGroups) => string;
   /** Writes to standard error. */
   readonly note: (text: string) => void;
   /** Of standard error. */
@@ -54,6 +56,7 @@ export class SearchView {
   #partCount = 0;
   #progress: Progress | undefined;
   #alert: Alert | undefined;
+  #groups: ResultGroups | undefined;
   done = false;
 
   constructor(options: ViewOptions) {
@@ -97,6 +100,8 @@ export class SearchView {
         }
         return matches.map((match) => this.#options.print(match)).join("");
       }
+      case "groups":
+        return this.#showGroups(parseData<ResultGroups>(event));
       case "progress":
         this.#progress = parseData<Progress>(event);
         return "";
@@ -113,6 +118,12 @@ export class SearchView {
       default:
         return "";
     }
+  }
+
+  #showGroups(groups: ResultGroups): string {
+    this.#resultCount += groups.groups.length;
+    this.#groups = groups;
+    return this.#options.printGroups(groups);
   }
 
   /**
@@ -134,6 +145,11 @@ export class SearchView {
       );
     if (this.#alert && !(this.#options.isQuiet && this.#alert.title === nothingFoundTitle))
       this.note(alertText(this.#alert, this.#options));
+    const { otherGroups = 0, otherMatches = 0 } = this.#groups ?? {};
+    if (otherMatches > 0)
+      this.note(
+        `${printCount(otherMatches, "match is", "matches are")} in ${otherGroups > 0 ? printCount(otherGroups, "other group", "other groups") : "no group"}`,
+      );
     const receipt = progress?.receipt;
     for (const told of [receipt, progress?.explain])
       if (told !== undefined) this.#options.note(`${JSON.stringify(told)}\n`);
@@ -147,10 +163,12 @@ export class SearchView {
   #summary({ matchCount, durationMs }: Progress): string {
     const found = printCount(matchCount, "match", "matches");
     const where =
-      this.#resultCount === 0
-        ? ""
-        : ` in ${printCount(this.#resultCount, "result", "results")} from ` +
-          printCount(this.#repositories.size, "repository", "repositories");
+      this.#groups !== undefined
+        ? ` in ${printCount(this.#groups.groups.length + this.#groups.otherGroups, "group", "groups")}`
+        : this.#resultCount === 0
+          ? ""
+          : ` in ${printCount(this.#resultCount, "result", "results")} from ` +
+            printCount(this.#repositories.size, "repository", "repositories");
     return this.#options.style.paint(colour.aside, `${found}${where}, ${durationMs} ms`);
   }
 

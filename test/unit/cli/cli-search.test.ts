@@ -85,6 +85,7 @@ const noContext = { before: 0, after: 0 };
 function commandFor(endpoint: string, changes: Partial<SearchCommand> = {}): SearchCommand {
   return {
     query: "q",
+    groups: undefined,
     patterns: undefined,
     connection: { endpoint, token: undefined, tokenVariable: undefined },
     format: "lines",
