@@ -8,7 +8,7 @@ const lineLengthMax = 500;
 /** What names a file in quotes or brackets, in the languages that do. */
 const quoted: readonly RegExp[] = [
   /^\s*#\s*(?:include|import)\s*[<"]([^<>"]+)[>"]/,
-  /\b(?:from|require|require_relative|import)\b\s*\(?\s*["']([^"']+)["']/,
+  /\b(?:from|require|require_relative|import)\b[\s(]*["']([^"']+)["']/,
   // Go: a line of an import is nothing but a path, and a name before it.
   /^\s*(?:[\w.]+\s+)?"([^"\s]+)"\s*$/,
 ];
