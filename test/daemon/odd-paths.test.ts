@@ -291,8 +291,8 @@ t.test("assistants read each file by the path of a result or of a list", async (
       string,
       Item[]
     >;
-    const items = Object.values(found).find(Array.isArray) ?? [];
-    t.equal(items.length, names.length, `${tool} ${key}`);
+    const items = found[key];
+    t.equal(items.length, names.length, tool);
     // Their results have the same form.
     if (!isFull && tool !== "keyword_search") continue;
     const read = await Promise.all(

@@ -74,7 +74,7 @@ t.test("addresses and filters", async (t) => {
   const place = { name: "host/a.b+c", revision: "main" };
   t.equal(repositoryFilter(place), "repo:^host/a\\.b\\+c$@main");
   t.equal(repositoryFilter({ ...place, revision: "" }), "repo:^host/a\\.b\\+c$");
-  t.equal(searchUrl("a b&c"), "/search?q=a+b%26c");
+  t.equal(searchUrl("a b&c"), "/search?q=a+b%26c&patternType=keyword");
   t.equal(directoryUrl(place, ""), "/host/a.b%2Bc@main");
   t.equal(directoryUrl(place, "a b/c#d"), "/host/a.b%2Bc@main/-/tree/a%20b/c%23d");
 });
