@@ -94,6 +94,7 @@ export class Accounts {
     this.passwords = new Passwords(tables, this.#changes, finder, audit, {
       sessions: this.sessions,
       tokens: this.accessTokens,
+      identities: this.identities,
     });
     this.contexts = new OwnContexts(tables, this.#changes);
     const isOwner = (id: number): boolean => this.user(id) !== undefined || this.organizations.get(id) !== undefined;

@@ -7,7 +7,10 @@ import { checkEmail, requireRoom } from "../records/validation.js";
 
 export interface Email {
   readonly address: string;
-  /** Whether a site admin has confirmed that it belongs to the user. */
+  /**
+   * Whether a site admin, or an identity provider or proxy that is trusted with addresses, has confirmed that it belongs to the
+   * user.
+   */
   readonly isVerified: boolean;
   /** RFC 3339. */
   readonly addedAt: string;

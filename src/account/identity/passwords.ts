@@ -1,3 +1,4 @@
+import type { Identities } from "./identities.js";
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import { TrawlError } from "../../base/errors.js";
 import type { AccessTokens } from "./access-tokens.js";
@@ -39,6 +40,7 @@ export interface ResetLink {
 interface CredentialsOfUsers {
   readonly sessions: Sessions;
   readonly tokens: Pick<AccessTokens, "removingUser">;
+  readonly identities: Pick<Identities, "removing">;
 }
 
 const resetLifetimeMs = 24 * 3_600_000;
@@ -58,6 +60,7 @@ export class Passwords {
   readonly #table: RecordTable<StoredPassword>;
   readonly #resets: RecordTable<StoredReset>;
   readonly #tokens: CredentialsOfUsers["tokens"];
+  readonly #identities: CredentialsOfUsers["identities"];
   readonly #audit: Pick<AuditLog, "recordSignInRefusal">;
   /** Guesses of old passwords, by network and user. */
   readonly #guesses = new RateLimiter(limitOfGuesses);
@@ -67,8 +70,9 @@ export class Passwords {
     changes: TransactionQueue,
     users: UserFinder,
     audit: Pick<AuditLog, "recordSignInRefusal">,
-    { sessions, tokens }: CredentialsOfUsers,
+    { sessions, tokens, identities }: CredentialsOfUsers,
   ) {
+    this.#identities = identities;
     this.#audit = audit;
     this.#tokens = tokens;
     this.#changes = changes;
@@ -152,7 +156,7 @@ export class Passwords {
   }
 
   /**
-   * Removes the password, ends the user's sessions and access tokens, and creates a link with which the user can set a new
+   * Removes the password and the links to identity providers, ends the user's sessions and access tokens, and creates a link with which the user can set a new
    * one.
    */
   randomize(userName: string, actor: Actor): Promise<ResetLink> {
@@ -162,6 +166,7 @@ export class Passwords {
         ...this.#withoutPassword(user),
         ...this.#sessions.removing(user),
         ...this.#tokens.removingUser(user.id),
+        ...this.#identities.removing(user),
       ],
       actor,
     );
@@ -173,9 +178,10 @@ export class Passwords {
     const requireOwner = (): User => this.#requireOwner(userId, codeHash);
     const { name } = requireOwner();
     const kept = await this.hashed(password, networkPrefix(sender.from));
-    return this.#commitNew(requireOwner, kept, { who: name, sudoBy: undefined, ...sender }, ({ id }) =>
-      this.#tokens.removingUser(id),
-    );
+    return this.#commitNew(requireOwner, kept, { who: name, sudoBy: undefined, ...sender }, (user) => [
+      ...this.#tokens.removingUser(user.id),
+      ...this.#identities.removing(user),
+    ]);
   }
 
   /** The writes that give the user a password that has already been hashed. */

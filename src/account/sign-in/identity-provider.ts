@@ -94,15 +94,23 @@ export class IdentityProvider {
     });
   }
 
-  /** Asks whether the user is still signed in there. */
-  async refresh(refreshToken: string, issuer: string, subject: string): Promise<ProviderAnswer> {
+  /**
+   * Asks whether the user is still signed in there. `keep` gets a new refresh token as soon as there is one: the old one is spent,
+   * even if what follows fails.
+   */
+  async refresh(
+    refreshToken: string,
+    issuer: string,
+    subject: string,
+    keep: (refreshToken: string) => void,
+  ): Promise<ProviderAnswer> {
     return this.#explained(async ({ configuration }) => {
       const tokens = await client.refreshTokenGrant(configuration, refreshToken);
+      if (tokens.refresh_token !== undefined) keep(tokens.refresh_token);
       const claims = tokens.claims();
       if (claims !== undefined && (claims.sub !== subject || claims.iss !== issuer))
         throw new ProviderProblem("refused", `${this.config.displayName} answers for another user`);
-      const answer = await this.#answer(configuration, tokens, issuer, subject, claims);
-      return { ...answer, refreshToken: answer.refreshToken ?? refreshToken };
+      return this.#answer(configuration, tokens, issuer, subject, claims);
     });
   }
 
@@ -173,8 +181,8 @@ export class IdentityProvider {
   }
 
   async #load(): Promise<Loaded> {
-    const { name, displayName, issuer, clientId, clientSecret } = this.config;
-    const secret = clientSecret === "" ? undefined : readSecret(clientSecret, `identity provider ${name}`);
+    const { displayName, issuer, clientId, clientSecret } = this.config;
+    const secret = clientSecret === "" ? undefined : readClientSecret(this.config);
     const options: client.DiscoveryRequestOptions = {
       timeout: providerAnswerMs / 1000,
       [client.customFetch]: (url, given) => boundedFetch(displayName, url, given),
@@ -202,6 +210,16 @@ export class IdentityProvider {
             [joseFetch]: (url, given) => boundedFetch(displayName, url, given),
           });
     return { configuration, keys, untilMs: new Date().getTime() + metadataMs };
+  }
+}
+
+/** Where the secret is, is for the log only. */
+function readClientSecret({ name, displayName, clientSecret }: ProviderConfig): string {
+  try {
+    return readSecret(clientSecret, `identity provider ${name}`);
+  } catch (cause) {
+    const message = `${displayName} cannot be asked, because its secret cannot be read here`;
+    throw new ProviderProblem("unreachable", message, { cause });
   }
 }
 
@@ -267,6 +285,11 @@ function explain(provider: string, error: unknown): unknown {
     const message = `${provider} refused: ${shown(error.error_description ?? error.error)}`;
     return new ProviderProblem(isAnswer ? "refused" : "unreachable", message, { cause: error });
   }
+  // What RFC 6749 demands with `invalid_client` after HTTP Basic; the user-info endpoint asks for Bearer instead.
+  if (error instanceof client.WWWAuthenticateChallengeError && error.cause.some(({ scheme }) => scheme === "basic"))
+    return new ProviderProblem("unreachable", `${provider} does not accept the secret of this application`, {
+      cause: error,
+    });
   const code = findCode(error);
   if (code === undefined) return error;
   const claim = findClaim(error);

@@ -58,12 +58,17 @@ export class ProviderAccounts {
     if (groups === undefined) return;
     const { organizations } = this.#accounts;
     const wanted = new Set(groups.flatMap((group) => (Object.hasOwn(nameByGroup, group) ? [nameByGroup[group]] : [])));
-    for (const name of new Set(Object.values(nameByGroup))) {
+    // What is taken away comes first: it must not depend on what can fail.
+    const names = [...new Set(Object.values(nameByGroup))];
+    for (const name of names.sort((a, b) => Number(wanted.has(a)) - Number(wanted.has(b)))) {
       const isMember = organizations.byName(name)?.memberIds.includes(user.id) === true;
       if (isMember === wanted.has(name)) continue;
       const actor = toActor(user.name, config, sender);
       if (organizations.byName(name) === undefined)
-        await organizations.create({ name, displayName: "", memberIds: [] }, actor);
+        await organizations.create({ name, displayName: "", memberIds: [] }, actor).catch((error: unknown) => {
+          // Another member may have been faster.
+          if (organizations.byName(name) === undefined) throw error;
+        });
       await organizations.setMember(name, user.name, wanted.has(name), actor);
     }
   }
@@ -100,9 +105,12 @@ export class ProviderAccounts {
     );
   }
 
-  #freeNames(base: string): readonly string[] {
-    const isFree = (name: string): boolean => !this.#accounts.isNameTaken(name) && !this.#isReserved(name);
-    return [base, ...Array.from({ length: namesMax - 1 }, (_, at) => `${base}-${at + 2}`)].filter(isFree);
+  /** One after another: each look goes through the readers of all repositories, and the first name is usually free. */
+  *#freeNames(base: string): Generator<string> {
+    for (let at = 1; at <= namesMax; at++) {
+      const name = at === 1 ? base : `${base}-${at}`;
+      if (!this.#accounts.isNameTaken(name) && !this.#isReserved(name)) yield name;
+    }
   }
 
   #newUser(
@@ -110,7 +118,10 @@ export class ProviderAccounts {
     config: ProviderConfig,
     { issuer, subject, displayName, verifiedEmail }: ProviderAnswer,
   ): NewUser {
-    const hasAddress = verifiedEmail !== "" && this.#accounts.emails.findOwner(verifiedEmail) === undefined;
+    // An address that is verified here counts everywhere, so not every provider may say it.
+    const isTrusted = config.linkVerifiedEmail || config.signUpDomains.includes(domainIn(verifiedEmail));
+    const hasAddress =
+      verifiedEmail !== "" && isTrusted && this.#accounts.emails.findOwner(verifiedEmail) === undefined;
     return {
       name,
       displayName: displayName.slice(0, nameCharsMax),
@@ -129,9 +140,8 @@ function requireSignUp(config: ProviderConfig, { verifiedEmail, groups }: Provid
     new ProviderProblem("refused", `${reason}: ask a site admin for one`);
   if (signUp === "none")
     throw refused(`your account at ${displayName} is linked to no account here, and none is made by signing in`);
-  const domain = verifiedEmail.slice(verifiedEmail.lastIndexOf("@") + 1).toLowerCase();
   const isListed =
-    (verifiedEmail !== "" && signUpDomains.includes(domain)) ||
+    (verifiedEmail !== "" && signUpDomains.includes(domainIn(verifiedEmail))) ||
     groups?.some((group) => signUpGroups.includes(group)) === true;
   if (!isListed)
     throw refused(
@@ -139,6 +149,10 @@ function requireSignUp(config: ProviderConfig, { verifiedEmail, groups }: Provid
         ? `${displayName} names neither a verified address nor a group with which you would get an account here`
         : "neither your address nor your groups give you an account here",
     );
+}
+
+function domainIn(address: string): string {
+  return address.slice(address.lastIndexOf("@") + 1).toLowerCase();
 }
 
 /** A valid name from what the provider says; "" if there is none. */

@@ -86,13 +86,18 @@ export class ProviderSignIn {
   #providers = new Map<string, Promise<IdentityProvider>>();
   #exchanges = 0;
   #look: PendingCall | undefined;
+  /** Due, the next one last: all are asked about before sessions are looked through again, so that none waits for ever. */
+  #due: ProviderSession[] = [];
 
   constructor(accounts: Accounts, audit: AuditLog, log: Log, settings: ProviderSettings) {
     this.#accounts = accounts;
     this.#audit = audit;
     this.#log = log;
     this.#settings = settings;
-    this.#users = new ProviderAccounts(accounts, settings.isReserved);
+    this.#users = new ProviderAccounts(
+      accounts,
+      (wanted) => settings.isReserved(wanted) || this.namesOrganization(wanted),
+    );
   }
 
   /** Takes the place of what was configured before. */
@@ -108,6 +113,7 @@ export class ProviderSignIn {
 
   close(): void {
     this.#look?.cancel();
+    this.#due = [];
   }
 
   /** In the order of the configuration. */
@@ -117,6 +123,14 @@ export class ProviderSignIn {
 
   has(name: string): boolean {
     return this.#configs.has(name);
+  }
+
+  /** Whether a group becomes the members of an organization with this name, which may not exist yet. */
+  namesOrganization(name: string): boolean {
+    const lower = name.toLowerCase();
+    return [...this.#configs.values()].some(({ organizations }) =>
+      Object.values(organizations).some((other) => other.toLowerCase() === lower),
+    );
   }
 
   /** Begins a sign-in, or the link to the account of a user: where the browser goes, and the value of its cookie. */
@@ -165,8 +179,9 @@ export class ProviderSignIn {
   /** Ends the sessions that a provider names. */
   async logOut(name: string, token: string, sender: Sender): Promise<void> {
     await this.#recorded(name, sender, async () => {
+      let used = "";
       const { issuer, subject, sessionId } = await this.#exchange(name, sender, async (provider) =>
-        provider.readLogout(token, (id) => this.#isNewLogout(name, id)),
+        provider.readLogout(token, (id) => this.#isNewLogout(name, (used = id))),
       );
       const ended = this.#accounts.sessions
         .providerSessions()
@@ -176,7 +191,13 @@ export class ProviderSignIn {
             (subject === undefined || provider.subject === subject) &&
             (sessionId === undefined || provider.sessionId === sessionId),
         );
-      await this.#end(ended, "the provider has ended it", sender);
+      try {
+        await this.#end(ended, "the provider has ended it", sender);
+      } catch (error) {
+        // The provider may send it again.
+        this.#logouts.delete(hashOfSecretText(`${name} ${used}`));
+        throw error;
+      }
     });
   }
 
@@ -226,7 +247,10 @@ export class ProviderSignIn {
       throw new ProviderProblem("unreachable", "too many people sign in at the same time: try again in a minute");
     this.#exchanges++;
     try {
-      return await use(await this.#provider(name));
+      const result = await use(await this.#provider(name));
+      // What the provider vouches for does not count: it ends many sessions at once, and an office has one address.
+      this.#answers.forgive(networkPrefix(from));
+      return result;
     } finally {
       this.#exchanges--;
     }
@@ -271,10 +295,17 @@ export class ProviderSignIn {
   /** Asks about the sessions that are due, a few at a time. */
   #refreshDue(): void {
     const { sessions } = this.#accounts;
-    for (const id of this.#refreshed.keys()) if (!sessions.has(id)) this.#refreshed.delete(id);
-    for (const session of sessions.providerSessions()) {
-      if (this.#asked.size >= refreshesMax) return;
-      if (!this.#asked.has(session.id) && this.#isDue(session)) void this.#ask(session);
+    if (this.#due.length === 0) {
+      for (const id of this.#refreshed.keys()) if (!sessions.has(id)) this.#refreshed.delete(id);
+      this.#due = sessions
+        .providerSessions()
+        .filter((session) => this.#isDue(session))
+        .reverse();
+    }
+    while (this.#asked.size < refreshesMax) {
+      const session = this.#due.pop();
+      if (session === undefined) return;
+      if (sessions.has(session.id) && !this.#asked.has(session.id) && this.#isDue(session)) void this.#ask(session);
     }
   }
 
@@ -294,6 +325,7 @@ export class ProviderSignIn {
       this.#log.error({ err: error }, `a session of an identity provider was not looked after: ${errorMessage(error)}`);
     } finally {
       this.#asked.delete(session.id);
+      if (this.#due.length > 0) this.#refreshDue();
     }
   }
 
@@ -303,24 +335,27 @@ export class ProviderSignIn {
     if (config === undefined) return "its identity provider is not configured any more";
     const known = this.#refreshed.get(id);
     if (known === undefined) return "the provider cannot be asked about it after a restart";
-    this.#refreshed.set(id, { ...known, askedMs: monotonicMs() });
+    const asked = { ...known, askedMs: monotonicMs() };
+    this.#refreshed.set(id, asked);
     try {
-      const answer = await (await this.#provider(name)).refresh(known.refreshToken, issuer, subject);
-      const nowMs = monotonicMs();
-      this.#refreshed.set(id, {
-        refreshToken: answer.refreshToken ?? known.refreshToken,
-        checkedMs: nowMs,
-        askedMs: nowMs,
-      });
+      const keep = (refreshToken: string): unknown => this.#refreshed.set(id, { ...asked, refreshToken });
+      const answer = await (await this.#provider(name)).refresh(known.refreshToken, issuer, subject, keep);
       const user = this.#accounts.user(userId);
       if (user !== undefined)
         await this.#users.setMemberships(config, user, answer.groups, { from: "identity provider" });
+      const nowMs = monotonicMs();
+      const refreshToken = answer.refreshToken ?? known.refreshToken;
+      this.#refreshed.set(id, { refreshToken, checkedMs: nowMs, askedMs: nowMs });
       return undefined;
     } catch (error) {
-      if (!(error instanceof ProviderProblem)) throw error;
-      if (error.kind === "refused") return error.message;
+      if (error instanceof ProviderProblem && error.kind === "refused") return error.message;
+      if (!(error instanceof ProviderProblem))
+        this.#log.error(
+          { err: error },
+          `a session of an identity provider was not looked after: ${errorMessage(error)}`,
+        );
       const isLong = monotonicMs() - known.checkedMs >= missedMax * config.refreshSeconds * 1000;
-      return isLong ? `the provider has not answered for long: ${error.message}` : undefined;
+      return isLong ? `the provider has not answered for long: ${errorMessage(error)}` : undefined;
     }
   }
 

@@ -7,6 +7,8 @@ import { ProviderProblem } from "./provider-problem.js";
 export interface ProxySettings {
   /** Whether whoever a proxy names gets an account. */
   readonly allowSignUp: boolean;
+  /** As in `SignInSettings`. */
+  readonly isReserved: (name: string) => boolean;
   readonly sessionLifetimeMs: number;
 }
 
@@ -49,11 +51,15 @@ export class ProxySignIn {
         `there is no account of ${JSON.stringify(name)} here: ask a site admin for one`,
       );
     const [local = ""] = name.split("@");
+    const isAddress = name !== local;
     const given = { name: local, displayName: "", isSiteAdmin: false };
-    const hasAddress = name !== local && this.#accounts.emails.findOwner(name) === undefined;
     try {
+      // Many addresses begin with this name. The readers of repositories are confidential: the message is that of a taken name.
+      if (isAddress && this.#settings.isReserved(local))
+        throw new TrawlError("conflict", `username ${JSON.stringify(local)} is already taken`);
+      // The address of another user is a conflict: without it, the account would never be found again.
       return await this.#accounts.createUser(
-        hasAddress ? { ...given, email: { address: name, isVerified: true } } : given,
+        isAddress ? { ...given, email: { address: name, isVerified: true } } : given,
         { who: local, sudoBy: undefined, ...sender, via: "proxy" },
       );
     } catch (error) {

@@ -98,19 +98,24 @@ function signInRoutes(
     accessTokens: options.auth.accessTokens,
     allowsSudoToSiteAdmins: options.auth.allowSudoToSiteAdmins,
   };
+  const isReserved = (name: string): boolean => catalog.isReader(name) || providers.namesOrganization(name);
   const proxyHeader = new ProxyHeader(options.auth.header, options.auth.headerProxies);
   const tokenMs = tokenLifetimes.lifetimeMs(undefined) ?? Infinity;
   return {
     authenticator: new Authenticator(accounts, access, origins, audit, proxyHeader),
     proxies: {
       header: proxyHeader,
-      signIn: new ProxySignIn(accounts, audit, { allowSignUp: options.auth.headerSignUp, sessionLifetimeMs }),
+      signIn: new ProxySignIn(accounts, audit, {
+        allowSignUp: options.auth.headerSignUp,
+        sessionLifetimeMs,
+        isReserved,
+      }),
     },
     origins,
     signIn: new SignIn(accounts, audit, {
       allowSignup: options.auth.allowSignup,
       sessionLifetimeMs,
-      isReserved: (name) => catalog.isReader(name),
+      isReserved,
     }),
     oauth: {
       policy: options.auth.accessTokens,
@@ -132,7 +137,7 @@ function signInRoutes(
     cookies: { areSecure: options.externalUrl.startsWith("https:"), lifetimeMs: sessionLifetimeMs },
     providers,
     sessionUserId: (session) => accounts.sessions.find(session, new Date().getTime())?.id,
-    isNameTaken: (name) => accounts.isNameTaken(name) || catalog.isReader(name),
+    isNameTaken: (name) => accounts.isNameTaken(name) || isReserved(name),
   };
 }
 

@@ -28,6 +28,24 @@ t.test("a password admits its user and nobody else", async (t) => {
   t.ok(readFileSync(join(site.folder, "catalog/data.mdb")).includes("$argon2id$v=19$m=19456,t=2,p=1$"));
 });
 
+t.test("a reset also removes the links to identity providers", async (t) => {
+  const site = new AccountSite(t);
+  const { passwords, identities } = site.accounts;
+  const { id } = await site.user("bob");
+  const link = (subject: string) =>
+    identities.link("bob", { issuer: "https://id.acme.example", subject }, "acme", operator);
+  await link("one");
+  const { path } = await passwords.randomize("bob", operator);
+  const code = /code=([0-9a-f]+)/.exec(path)?.[1] ?? "";
+  t.same(identities.forUser(id), [], "whoever linked it does not sign in any more");
+  await link("two");
+  await passwords.useReset(id, code, second, { from: "test" });
+  t.same(identities.forUser(id), []);
+  await link("three");
+  await passwords.change("bob", second, third, operator);
+  t.equal(identities.forUser(id).length, 1, "the user's own change keeps it");
+});
+
 t.test("limits on the length of a password", async (t) => {
   const site = new AccountSite(t);
   await site.user("bob");
