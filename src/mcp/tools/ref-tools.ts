@@ -61,11 +61,13 @@ export const listRefs = defineTool({
 
 function refItem({ name, oid, commit, unixSeconds }: RefData): object {
   const type = name.startsWith(prefixes.tag) ? "tag" : "branch";
+  // A commit may have an invalid time.
+  const date = new Date(unixSeconds * 1000);
   return {
     name: name.slice(prefixes[type].length),
     type,
     // A tag may name a file or a directory.
     ...(commit === null ? { object: oid } : { commit }),
-    ...(unixSeconds === 0 ? {} : { date: new Date(unixSeconds * 1000).toISOString() }),
+    ...(unixSeconds === 0 || Number.isNaN(date.getTime()) ? {} : { date: date.toISOString() }),
   };
 }

@@ -57,7 +57,12 @@ async function searchNaturally(args: SearchArguments, context: RequestContext): 
   const { words, all, any } = readNaturalQuery(args.query);
   const found = await run(args, all, "keyword", context);
   if (found.matchCount > 0 || any === undefined) return toAnswer(args, found, { words, wordsRequired: "all" });
-  return toAnswer(args, await run(args, any, "keyword", context), { words, wordsRequired: "any" });
+  const more = await run(args, any, "keyword", context);
+  // Whether no file has all of the words is only known as far as the first search went.
+  const missed = found.excluded.filter(
+    ({ reason, message }) => reason !== "alert" && !more.excluded.some((other) => other.message === message),
+  );
+  return toAnswer(args, { ...more, excluded: [...more.excluded, ...missed] }, { words, wordsRequired: "any" });
 }
 
 function run(
