@@ -26,7 +26,7 @@ export function openPanel(page: PagePath, place: NamePlace, part: ShownPanel["pa
 }
 
 /** Closes it, and ends its request. */
-function close(): void {
+export function closePanel(): void {
   request.abort();
   panel.value = undefined;
 }
@@ -57,7 +57,7 @@ export function NamePanel() {
             {other === "definitions" ? "Definitions" : "References"}
           </button>
         ))}
-        <button type="button" class="button quiet" aria-label="Close" title="Close (Escape)" onClick={close}>
+        <button type="button" class="button quiet" aria-label="Close" title="Close (Escape)" onClick={closePanel}>
           ✕
         </button>
       </div>
@@ -148,7 +148,10 @@ const foldedCountMin = 20;
 
 function ReferenceList({ page, name, found }: ReferenceListProps) {
   const { files = [], matchCount = 0, limitHit = false } = found ?? {};
-  const all = searchUrl(`${repositoryFilter(page)} /\\b${name.replaceAll("$", "\\$")}\\b/ case:yes count:all`);
+  // `\b` only beside a character that RE2 takes for one of a word.
+  const [before, after] = [/^\w/.test(name) ? "\\b" : "", /\w$/.test(name) ? "\\b" : ""];
+  const word = `/${before}${name.replaceAll("$", "\\$")}${after}/`;
+  const all = searchUrl(`${repositoryFilter(page)} ${word} case:yes count:all`);
   return (
     <>
       <p class="soft small">

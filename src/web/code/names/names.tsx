@@ -8,7 +8,7 @@ import { addKeys } from "../../ui/keys.js";
 import { readLineRange } from "../files/line-range.js";
 import { keptDefinitions, readDefinitions } from "./name-answers.js";
 import { NameCard, targetText } from "./name-card.js";
-import { NamePanel, openPanel } from "./name-panel.js";
+import { closePanel, NamePanel, openPanel } from "./name-panel.js";
 import { codeOfLine, markName, nameAtPoint, namesOfLine, type NamePlace, rangeOfName } from "./name-place.js";
 import { panel, type ShownCard } from "./name-state.js";
 
@@ -176,7 +176,7 @@ class NameReader {
     if (event.key !== "Escape" || event.defaultPrevented) return;
     if (this.#card.peek() !== undefined) this.#hide();
     else if (panel.peek() !== undefined) {
-      panel.value = undefined;
+      closePanel();
       this.#host.focus({ preventScroll: true });
     }
   }
