@@ -61,10 +61,11 @@ export function rankDefinitions<T extends Candidate & { readonly signature?: str
   const how = howUsed(use);
   const module = qualifyingModule(use);
   const isInTest = isTest(use.path);
+  const ends = byLastPart(use.imports);
   const related = candidates.filter(({ language }) => use.language === "" || areRelated(language, use.language));
   const hasGlobal = related.some((candidate) => candidate.kind === "FUNCTION" && isGlobalFunction(candidate));
   const rows = related.map((candidate) => {
-    const nearness = nearnessTo(candidate, use);
+    const nearness = nearnessTo(candidate, use, ends);
     return {
       candidate,
       nearness,
@@ -78,7 +79,7 @@ export function rankDefinitions<T extends Candidate & { readonly signature?: str
         Number(candidate.language !== use.language),
         kindRank(candidate.kind),
         lineDistance(candidate, nearness, use),
-        Number(!isBaseImported(candidate.path, use.imports)),
+        Number(!isBaseImported(candidate.path, ends)),
         folderDistance(candidate.path, use.path),
       ],
     };
@@ -97,10 +98,29 @@ const tellingCount = 6;
 
 const nearnesses: readonly Nearness[] = ["SAME_FILE", "IMPORTED", "SAME_REPOSITORY", "OTHER_REPOSITORY"];
 
-function nearnessTo({ path, isOwnRepository }: Candidate, { path: own, imports }: NameUse): Nearness {
+/** Imports by their last part, with and without its extension: a file or folder can only be one with an equal last part. */
+type ImportEnds = ReadonlyMap<string, readonly string[]>;
+
+function byLastPart(imports: readonly string[]): ImportEnds {
+  const ends = new Map<string, string[]>();
+  for (const end of imports) {
+    const last = end.slice(end.lastIndexOf("/") + 1);
+    for (const key of new Set([last, withoutExtension(last)])) {
+      const known = ends.get(key);
+      if (known === undefined) ends.set(key, [end]);
+      else known.push(end);
+    }
+  }
+  return ends;
+}
+
+function nearnessTo({ path, isOwnRepository }: Candidate, { path: own }: NameUse, ends: ImportEnds): Nearness {
   if (!isOwnRepository) return "OTHER_REPOSITORY";
   if (path === own) return "SAME_FILE";
-  return imports.some((end) => isImported(path, end)) ? "IMPORTED" : "SAME_REPOSITORY";
+  const parts = path.split("/");
+  const names = [parts.at(-1) ?? "", baseName(path), parts.at(-2) ?? ""];
+  const isOne = names.some((name) => ends.get(name)?.some((end) => isImported(path, end)) === true);
+  return isOne ? "IMPORTED" : "SAME_REPOSITORY";
 }
 
 /** Whether the import names this file, or its folder. */
@@ -129,9 +149,9 @@ export function isImportLine(signature = ""): boolean {
 }
 
 /** Whether an import has the same last part: `foo.h` is often the header of `foo.c`. */
-function isBaseImported(path: string, imports: readonly string[]): boolean {
+function isBaseImported(path: string, ends: ImportEnds): boolean {
   const base = baseName(path);
-  return imports.some((end) => baseName(end) === base);
+  return ends.get(base)?.some((end) => baseName(end) === base) === true;
 }
 
 function baseName(path: string): string {
