@@ -5,7 +5,7 @@ export type GroupKind = (typeof groupKinds)[number];
 
 /** Groups that a client gets unless it asks for another number, and at most. */
 export const groupCountDefault = 100;
-export const groupCountMax = 10_000;
+export const groupCountMax = 1_000;
 
 /** What a client wants to have counted. */
 export interface WantedGroups {

@@ -22,6 +22,8 @@ export interface SearchRequest {
   readonly contextLines: number;
   /** Lines of chunks longer than this are truncated; `lineBytesUnlimited` if the client set no limit. */
   readonly lineBytesMax: number;
+  /** Whether longer lines are cut around their matches, and not at their end. */
+  readonly cutsAround?: boolean;
   /** The `type` of match objects that are diffs: some clients end a stream that contains "diff". */
   readonly diffType: "commit" | "diff";
   /** True for a client that ends a stream with an error when it has an owner: such a search is refused. */

@@ -14,6 +14,13 @@ export interface ResultBatch {
   readonly selected: readonly SelectedResult[];
 }
 
+/** What a batch takes of the credit of the workers: its bytes, and about as many as its groups have. */
+export function creditOfBatch({ bytes, tally }: Pick<ResultBatch, "bytes" | "tally">): number {
+  return bytes.length + groupBytes * tally.groups.size;
+}
+
+const groupBytes = 100;
+
 export interface SelectedResult {
   /** Equal for equal results, regardless of which worker found them. */
   readonly key: string;

@@ -281,8 +281,7 @@ export class RunningSearch implements SourceListener {
     const { query, version, patternType, groups: wanted } = this.#request;
     const { groups, matchCount } = this.#counts;
     if (wanted === undefined || groups === undefined || this.#listener.closed) return undefined;
-    const { missing, cloning, timedOut } = this.#report.notSearched();
-    const isComplete = this.#report.isComplete && missing.length + cloning.length + timedOut.length === 0;
+    const isComplete = this.#report.coversAll;
     return await resultWhileYielding(
       groups.largest({
         queryText: query,

@@ -150,13 +150,15 @@ export class SearchView {
       this.note(
         `${printCount(otherMatches, "match is", "matches are")} in ${otherGroups > 0 ? printCount(otherGroups, "other group", "other groups") : "no group"}`,
       );
+    const lacksGroups = this.#groups?.complete === false && !this.#options.hasOwnLimit;
+    if (lacksGroups) this.note("these are not all matches or groups");
     const receipt = progress?.receipt;
     for (const told of [receipt, progress?.explain])
       if (told !== undefined) this.#options.note(`${JSON.stringify(told)}\n`);
     if (progress && this.#options.hasSummary) this.#options.note(`${this.#summary(progress)}\n`);
     if (this.#failed && receipt?.complete === false) return exitCodes.excluded;
     if (this.#failed || (this.#alert && !progress)) return exitCodes.failed;
-    if (this.#cutCount > 0 || skipped.some(isGap)) return exitCodes.incomplete;
+    if (this.#cutCount > 0 || lacksGroups || skipped.some(isGap)) return exitCodes.incomplete;
     return this.#resultCount > 0 ? exitCodes.matches : exitCodes.noMatches;
   }
 

@@ -6,10 +6,13 @@ import type { ShardReader } from "../../shard/shard-reader.js";
 import type { Rows } from "../match/rows.js";
 
 /** A batch is sent when it counts so many groups. */
-const groupCountMax = 10_000;
+const groupsOfBatch = 1_000;
 
 /** Longer values are cut, so that a group stays small. */
 const valueBytesMax = 1000;
+
+/** In a longer match nothing is captured: a call of RE2 cannot be interrupted. */
+const matchBytesMax = 64 * 1024;
 
 /** So many matches of at most so many bytes are remembered. */
 const keptCountMax = 4096;
@@ -52,10 +55,11 @@ export class GroupCounter {
       for (let row = rowFrom; row < rowFrom + count; row++)
         this.#addRow(counts, reader.content, textFrom, words[2 * row], words[2 * row + 1]);
     }
-    return counts.size >= groupCountMax;
+    return counts.size >= groupsOfBatch;
   }
 
   #addRow(counts: Map<string, number>, content: Buffer, textFrom: number, from: number, to: number): void {
+    if (to - from > matchBytesMax) return;
     const start = Math.max(textFrom, from - 1);
     if (to - start > keptBytesMax) return addFound(counts, this.#find(content.subarray(start, to), from - start));
     const text = content.toString("latin1", start, to);

@@ -3,6 +3,7 @@ import type { Kernel } from "../../native/kernel/kernel.js";
 import { symbolCursorWords, symbolResultWordCount, symbolResultWords } from "../../native/kernel/symbol-kernel.js";
 import type { ControlBlock } from "../../protocol/control-block.js";
 import {
+  creditOfBatch,
   emptyTally,
   increase,
   type ResultBatch,
@@ -144,9 +145,9 @@ export class ResultWriter {
     const counted = isDuplicate ? Math.max(1, rowCount) : taken;
     const template = this.#templates.find(source.summary, source.revision);
     this.#addToTally(source.document, template, rowCount > 0, counted, pathRows.count);
-    this.#countGroup(source.document, rows, rowFrom, counted, rowCount > 0);
     if (rowCount > 0 && this.#reader instanceof SymbolView)
       countKinds(this.#tally, this.#reader, source.content, rows, rowFrom, rowFrom + counted, this.#kernel);
+    this.#countGroup(source.document, rows, rowFrom, counted, rowCount > 0);
     const shown = this.limits.show(taken);
     if (shown === 0) return undefined;
     const shownRows = rowCount === 0 || isDuplicate ? 0 : shown;
@@ -189,7 +190,7 @@ export class ResultWriter {
     if (count === 0) return { count, shownCount: 0, shownRows: 0 };
     this.#hasTally = true;
     this.listed.addCounts(this.#tally);
-    for (let i = 0; i < count && this.#counter !== undefined; i++) {
+    for (let i = 0; i < count && this.#counter !== undefined && !this.isCancelled; i++) {
       const { rowFrom, rowTo } = results.rowsOf(i);
       this.#countGroup(this.listed.documents[i], rows, rowFrom, rowTo - rowFrom, true);
     }
@@ -242,7 +243,7 @@ export class ResultWriter {
     this.#selected = [];
     this.#tally = emptyTally();
     this.#hasTally = false;
-    this.#control.takeCredit(batch.bytes.length);
+    this.#control.takeCredit(creditOfBatch(batch));
     this.#send(batch);
   }
 
@@ -324,8 +325,14 @@ export class ResultWriter {
 
   /** `hasRows` is false for a document that is a result by its path. */
   #countGroup(document: number, rows: Rows, rowFrom: number, count: number, hasRows: boolean): void {
+    if (this.#counter === undefined) return;
+    // Of many documents that are counted together, an earlier one may have ended a batch.
+    this.#hasTally = true;
     const reader = this.#reader as ShardReader;
-    if (this.#counter?.add(this.#tally.groups, reader, document, rows, rowFrom, count, hasRows) === true) this.flush();
+    if (!this.#counter.add(this.#tally.groups, reader, document, rows, rowFrom, count, hasRows)) return;
+    this.flush();
+    // Once, and for a bounded time: a client that does not read must not hold a worker.
+    this.#control.waitForCredit();
   }
 
   #addToTally(

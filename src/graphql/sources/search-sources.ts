@@ -53,7 +53,10 @@ export class SearchSource {
       lineBytesMax = lineBytesUnlimited,
     } = this.#arguments;
     const requested = requestFor(query, version, patternType, context);
-    const collected = await collect({ ...requested, lineBytesMax, receipt, duplicates, explain, near }, context);
+    const collected = await collect(
+      { ...requested, lineBytesMax, cutsAround: true, receipt, duplicates, explain, near },
+      context,
+    );
     if (collected.error !== undefined) throw new TrawlError("bad-request", collected.error);
     return new SearchResultsSource(collected, (id) => {
       const record = context.repositories.byId(id);

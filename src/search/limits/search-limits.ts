@@ -102,7 +102,7 @@ export function searchOptions(
     chunkMatches: request.chunkMatches,
     contextLines: request.contextLines,
     lineBytesMax: Math.min(clientBytesMax, lineTextBytesMax),
-    cutsAround: clientBytesMax >= lineTextBytesMax,
+    cutsAround: request.cutsAround === true || clientBytesMax >= lineTextBytesMax,
     matchCountMax: limits.matchCountMax,
     displayCountMax: limits.displayCountMax,
     resultLimits: limits.resultLimits,

@@ -155,6 +155,13 @@ export class SearchReport {
     return !counts.isLimitHit && !record.hasTimedOut && record.fatalError === undefined && !record.hasGaps;
   }
 
+  /** Whether also every repository and revision that the query chooses was there, as a whole. */
+  get coversAll(): boolean {
+    const { missing, cloning, timedOut, quarantined, incomplete, missingRevisions } = this.#excluded(() => "");
+    const left = [missing, cloning, timedOut, quarantined, incomplete, missingRevisions];
+    return this.isComplete && this.#search.record.symbolFaults.size === 0 && left.every(({ length }) => length === 0);
+  }
+
   filters(final: boolean): Filter[] {
     const { counts, repositories } = this.#search;
     return makeFilters(

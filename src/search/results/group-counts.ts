@@ -115,7 +115,7 @@ function filterOfGroup(by: GroupKind, value: string): string | undefined {
     case "repository":
       return `repo:^${escapeRegexp(value)}$`;
     case "path":
-      return `file:${quoted(`^${escapeRegexp(value)}$`)}`;
+      return `file:${quoted(`^(?-i:${escapeRegexp(value)})$`)}`;
     case "language":
       return `lang:${quoted(value.toLowerCase())}`;
     case "author":

@@ -17,7 +17,7 @@ import {
   type ShardFailure,
 } from "../../protocol/messages.js";
 import type { ShardWork } from "../../protocol/rank-messages.js";
-import type { ResultBatch } from "../../protocol/result-batch.js";
+import { creditOfBatch, type ResultBatch } from "../../protocol/result-batch.js";
 import { type ControlBlock, stopReasons, pressureWords } from "../../protocol/control-block.js";
 import type { SearchPool } from "../../pool/search-pool.js";
 import type { ClientPace, SourceListener } from "./source-listener.js";
@@ -324,7 +324,7 @@ export class SearchSlices {
   }
 
   #takeBatch(batch: ResultBatch, release: () => void): void {
-    this.#owedBytes += batch.bytes.length;
+    this.#owedBytes += creditOfBatch(batch);
     try {
       checkBatch(batch);
     } catch (error) {
@@ -362,7 +362,7 @@ export class SliceBatches {
   readonly #unwanted = new Set<number>();
   #held: HeldSlice | undefined;
 
-  /** `onDropped` is called with the size of each batch that is not passed on. */
+  /** `onDropped` is called with the credit of each batch that is not passed on. */
   constructor(onBatch: BatchReceiver, onDropped: (byteCount: number) => void) {
     this.#onBatch = onBatch;
     this.#onDropped = onDropped;
@@ -417,9 +417,9 @@ export class SliceBatches {
     this.#onBatch(batch, release);
   }
 
-  #drop({ bytes }: ResultBatch, release: () => void): void {
+  #drop(batch: ResultBatch, release: () => void): void {
     release();
-    this.#onDropped(bytes.length);
+    this.#onDropped(creditOfBatch(batch));
   }
 
   #count(slice: number, count: number): void {

@@ -31,7 +31,7 @@ import {
   type ShardPosition,
 } from "../../protocol/messages.js";
 import { ControlBlock, CostMeter, StopCheck } from "../../protocol/control-block.js";
-import type { ResultBatch } from "../../protocol/result-batch.js";
+import { creditOfBatch, type ResultBatch } from "../../protocol/result-batch.js";
 import { addStats, noStats, type SearchStats } from "../../protocol/search-options.js";
 import { ShardTable } from "../../protocol/shard-table.js";
 import type { ShardSnapshot } from "../../store/shard-store.js";
@@ -205,7 +205,7 @@ export class SearchSlice {
       this.#unsent = this.#unsent.slice(-1);
       return this.#send(batch);
     }
-    this.#control.giveCredit(batch.bytes.length);
+    this.#control.giveCredit(creditOfBatch(batch));
     for (const shardId of this.#unsent.splice(0)) this.#recordFailure(shardId, lostPart(shardId));
   }
 
