@@ -70,11 +70,6 @@ export function findOptionProblems(options: OptionValues, mayReadFiles: boolean)
 
 /** Throws `bad-config` for a header that nobody may send, or that means something else. */
 function checkProxyHeader({ auth }: Pick<OptionValues, "auth">): void {
-  if (auth.header !== "" && auth.allowSignup)
-    throw new TrawlError(
-      "bad-config",
-      "it cannot be used with auth.allowSignup: anybody could take the name of a user whom the proxy signs in later",
-    );
   if (auth.header !== "" && auth.headerProxies.length === 0)
     throw new TrawlError("bad-config", "it has no effect without auth.headerProxies: list the addresses of the proxy");
   if (/^(?:accept|authorization|cookie|host|origin|x-forwarded-for|x-requested-with)$/i.test(auth.header))

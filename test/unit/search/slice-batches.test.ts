@@ -1,6 +1,7 @@
 /** Batches of slices: which are awaited, and those that are held until it is known whether they are wanted. */
 import t from "tap";
 import type { BatchMessage } from "../../../src/protocol/messages.js";
+import { emptyTally } from "../../../src/protocol/result-batch.js";
 import { SliceBatches } from "../../../src/search/slices/search-slices.js";
 
 function makeBatches() {
@@ -13,8 +14,9 @@ function makeBatches() {
   );
   /** A batch of this many bytes, which is what the lists name it by. */
   const receive = (slice: number, byteCount: number): void =>
-    batches.receive({ slice, batch: { bytes: Buffer.alloc(byteCount) } } as unknown as BatchMessage, () =>
-      released.push(byteCount),
+    batches.receive(
+      { slice, batch: { bytes: Buffer.alloc(byteCount), tally: emptyTally() } } as unknown as BatchMessage,
+      () => released.push(byteCount),
     );
   return { batches, passed, dropped, released, receive };
 }
