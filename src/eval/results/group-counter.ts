@@ -1,5 +1,6 @@
 import { decodePath, shownPath } from "../../base/path-text.js";
 import { increase } from "../../protocol/result-batch.js";
+import { onlyLeaf } from "../../query/plan/plan.js";
 import type { SearchOptions } from "../../protocol/search-options.js";
 import { Capture } from "../../regexp/match/capture.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
@@ -31,8 +32,7 @@ export class GroupCounter {
   readonly #atStart = new Map<string, string | null>();
 
   constructor({ plan, group }: Pick<SearchOptions, "plan" | "group">) {
-    const text = group === "capture" ? plan.basicQueries[0].text : undefined;
-    const leaf = text?.pattern?.kind === "leaf" ? text.leaves[text.pattern.leaf] : undefined;
+    const leaf = group === "capture" ? onlyLeaf(plan) : undefined;
     if (leaf !== undefined) this.#capture = new Capture(leaf.source, leaf.foldCase);
   }
 

@@ -2,7 +2,7 @@ import type { Kernel } from "../../native/kernel/kernel.js";
 import { SymbolView } from "../../shard/symbols/symbol-view.js";
 import { NameScore } from "../ranking/name-score.js";
 import { type ControlBlock, isOver, takeMatches, type ResultLimits } from "../../protocol/control-block.js";
-import { isDocumentSelect, type DocumentSelect } from "./result-writer.js";
+import { isDocumentSelect, type DocumentSelect } from "../../query/plan/plan.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
 import type { RevisionChoice } from "../../protocol/search-options.js";
 import type { BasicQueryEvaluator } from "../match/basic-query-evaluator.js";

@@ -10,6 +10,7 @@ import {
   type SelectedResult,
   type Tally,
 } from "../../protocol/result-batch.js";
+import { isDocumentSelect, type DocumentSelect } from "../../query/plan/plan.js";
 import type { SearchOptions } from "../../protocol/search-options.js";
 import { SymbolView } from "../../shard/symbols/symbol-view.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
@@ -634,15 +635,6 @@ function describeResults(
     words[own + symbolResultWords.rowTo] = rowTo;
   });
   return words;
-}
-
-/** Values of `select:` that replace a document by something else. */
-const documentSelects = ["repo", "file.directory", "file.owners"] as const;
-
-export type DocumentSelect = (typeof documentSelects)[number];
-
-export function isDocumentSelect(select: string | undefined): select is DocumentSelect {
-  return documentSelects.some((known) => known === select);
 }
 
 /** The number of content rows that a `select:` of parts of a document leaves; undefined if nothing of it is left. */

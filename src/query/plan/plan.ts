@@ -352,3 +352,18 @@ function exactLiterals({ analysis, foldCase }: Pick<Leaf, "analysis" | "foldCase
 export function isAscii(text: string): boolean {
   return /^[\x00-\x7f]*$/.test(text); // eslint-disable-line no-control-regex
 }
+
+/** Values of `select:` that replace a document by something else. */
+const documentSelects = ["repo", "file.directory", "file.owners"] as const;
+
+export type DocumentSelect = (typeof documentSelects)[number];
+
+export function isDocumentSelect(select: string | undefined): select is DocumentSelect {
+  return documentSelects.some((known) => known === select);
+}
+
+/** The leaf of a plan that has no other one; undefined if it has several, or none. */
+export function onlyLeaf({ basicQueries }: Pick<SearchPlan, "basicQueries">): Leaf | undefined {
+  const text = basicQueries.length === 1 ? basicQueries[0].text : undefined;
+  return text?.pattern?.kind === "leaf" ? text.leaves[text.pattern.leaf] : undefined;
+}

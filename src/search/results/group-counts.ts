@@ -1,7 +1,7 @@
 import type { GroupKind, ResultGroup, ResultGroups, WantedGroups } from "../../model/result-groups.js";
 import type { FoundCommit } from "../../protocol/commit-page.js";
 import type { Tally } from "../../protocol/result-batch.js";
-import type { SearchPlan } from "../../query/plan/plan.js";
+import { isDocumentSelect, onlyLeaf, type SearchPlan } from "../../query/plan/plan.js";
 import { addFilters } from "../../query/plan/rewrite.js";
 import type { QueryType } from "../../query/syntax/scan.js";
 import { TrawlError } from "../../base/errors.js";
@@ -131,11 +131,12 @@ function quoted(value: string): string {
 }
 
 /** Throws `bad-request` if the matches of the search cannot be counted by this. */
-export function requireCountable({ basicQueries, resultOptions }: SearchPlan, by: GroupKind): void {
+export function requireCountable(plan: SearchPlan, by: GroupKind): void {
+  const { basicQueries, resultOptions } = plan;
   const refuse = (reason: string, instead: string): never => {
     throw new TrawlError("bad-request", `group=${by}: ${reason}; ${instead}`);
   };
-  if (resultOptions.some(({ select }) => combinedSelects.has(select)))
+  if (resultOptions.some(({ select }) => isDocumentSelect(select)))
     refuse("the results of this select: are not matches", "remove it from the query");
   const hasHistory = basicQueries.some(({ history }) => history.length > 0);
   const hasOthers = basicQueries.some((one) => one.text !== undefined || one.repositoryNames !== undefined);
@@ -147,11 +148,7 @@ export function requireCountable({ basicQueries, resultOptions }: SearchPlan, by
   if (hasHistory) refuse("commits and diffs have none", "remove type:commit and type:diff, or use group=author");
   if (basicQueries.some(({ text }) => text === undefined)) refuse("repositories have none", "remove type:repo");
   if (by !== "capture") return;
-  const pattern = basicQueries.length === 1 ? basicQueries[0].text?.pattern : undefined;
-  const leaf = pattern?.kind === "leaf" ? basicQueries[0].text?.leaves[pattern.leaf] : undefined;
+  const leaf = onlyLeaf(plan);
   if (leaf === undefined || leaf.either.length > 0 || leaf.set !== undefined || !hasCapture(leaf.source))
     refuse("the query must have one pattern, a regular expression with a group", "as in /version = (\\d+)/");
 }
-
-/** Values of `select:` that make one result of several matches. */
-const combinedSelects: ReadonlySet<string | undefined> = new Set(["repo", "file.directory", "file.owners"]);
