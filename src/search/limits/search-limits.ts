@@ -1,7 +1,7 @@
 import { lineBytesUnlimited, type SearchRequest } from "../../model/search-request.js";
 import type { GroupKind } from "../../model/result-groups.js";
 import type { Quota } from "../../model/quota.js";
-import type { SearchPlan } from "../../query/plan/plan.js";
+import type { ResultOptions, SearchPlan } from "../../query/plan/plan.js";
 import { countAll } from "../../query/syntax/parse.js";
 import { ContentClaims } from "../../protocol/content-claims.js";
 import {
@@ -53,8 +53,10 @@ export function searchLimits(
   if (scope !== undefined) return unlimited(plan, scope.timeoutMs);
   // Matches that a limit cuts would seem to have come or gone.
   if (since !== undefined) return unlimited(plan, environment.maxTimeoutMs);
-  const counts = plan.resultOptions.map(({ count }) => {
-    const wanted = count ?? (groups === undefined ? (request.defaultCount ?? environment.defaultCount) : countAll);
+  // What is only counted is counted as if the query said so.
+  const countIn = ({ count }: ResultOptions) => count ?? (groups && countAll);
+  const counts = plan.resultOptions.map((options) => {
+    const wanted = countIn(options) ?? request.defaultCount ?? environment.defaultCount;
     return wanted === countAll ? countUnlimited : wanted;
   });
   const matchCountMax = Math.max(...counts);
@@ -67,10 +69,9 @@ export function searchLimits(
       counts.length === 1
         ? undefined
         : makeResultLimits(counts.map((count) => (count < matchCountMax ? count : undefined))),
-    timeoutsMs: plan.resultOptions.map(({ timeoutMs, count }) =>
+    timeoutsMs: plan.resultOptions.map((options) =>
       Math.min(
-        timeoutMs ??
-          (count === undefined && groups === undefined ? environment.defaultTimeoutMs : environment.maxTimeoutMs),
+        options.timeoutMs ?? (countIn(options) === undefined ? environment.defaultTimeoutMs : environment.maxTimeoutMs),
         environment.maxTimeoutMs,
       ),
     ),
