@@ -258,9 +258,7 @@ export class ProviderSignIn {
 
   /** Records why it fails. Rejects with `not-found` if there is no such provider. */
   async #recorded<T>(name: string, sender: Sender, act: (config: ProviderConfig) => Promise<T>): Promise<T> {
-    const config = this.#configs.get(name);
-    if (config === undefined)
-      throw new TrawlError("not-found", `there is no identity provider ${JSON.stringify(name)}`);
+    const config = this.#config(name);
     try {
       return await act(config);
     } catch (error) {
@@ -277,12 +275,16 @@ export class ProviderSignIn {
   }
 
   #provider(name: string): Promise<IdentityProvider> {
+    const known = this.#providers.get(name) ?? this.#settings.load(this.#config(name));
+    this.#providers.set(name, known);
+    return known;
+  }
+
+  #config(name: string): ProviderConfig {
     const config = this.#configs.get(name);
     if (config === undefined)
       throw new TrawlError("not-found", `there is no identity provider ${JSON.stringify(name)}`);
-    const known = this.#providers.get(name) ?? this.#settings.load(config);
-    this.#providers.set(name, known);
-    return known;
+    return config;
   }
 
   #isNewLogout(name: string, id: string): boolean {
@@ -322,7 +324,7 @@ export class ProviderSignIn {
       const reason = await this.#findEnd(session);
       if (reason !== undefined) await this.#end([session], reason, { from: "identity provider" });
     } catch (error) {
-      this.#log.error({ err: error }, `a session of an identity provider was not looked after: ${errorMessage(error)}`);
+      this.#logFault(error);
     } finally {
       this.#asked.delete(session.id);
       if (this.#due.length > 0) this.#refreshDue();
@@ -349,14 +351,14 @@ export class ProviderSignIn {
       return undefined;
     } catch (error) {
       if (error instanceof ProviderProblem && error.kind === "refused") return error.message;
-      if (!(error instanceof ProviderProblem))
-        this.#log.error(
-          { err: error },
-          `a session of an identity provider was not looked after: ${errorMessage(error)}`,
-        );
+      if (!(error instanceof ProviderProblem)) this.#logFault(error);
       const isLong = monotonicMs() - known.checkedMs >= missedMax * config.refreshSeconds * 1000;
       return isLong ? `the provider has not answered for long: ${errorMessage(error)}` : undefined;
     }
+  }
+
+  #logFault(error: unknown): void {
+    this.#log.error({ err: error }, `a session of an identity provider could not be checked: ${errorMessage(error)}`);
   }
 
   /** Ends these sessions, with a line of the audit log for each user. */
