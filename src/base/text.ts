@@ -77,6 +77,11 @@ export function escapeRegexp(text: string): string {
   return text.replace(/[\\.+*?()|[\]{}^$]/g, "\\$&");
 }
 
+/** A regexp for the text as a whole word. `\b` stands only beside what RE2 takes for a character of a word: `$x` and operators begin with none. */
+export function wholeWord(text: string): string {
+  return `${/^\w/.test(text) ? "\\b" : ""}${escapeRegexp(text)}${/\w$/.test(text) ? "\\b" : ""}`;
+}
+
 /** The word that was probably meant: the one with the fewest changed letters, if they are few for its length. */
 export function nearestWord(typed: string, words: readonly string[]): string | undefined {
   if (typed === "") return undefined;

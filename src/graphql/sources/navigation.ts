@@ -1,5 +1,5 @@
 import { TrawlError } from "../../base/errors.js";
-import { escapeRegexp } from "../../base/text.js";
+import { escapeRegexp, wholeWord } from "../../base/text.js";
 import { BlobSource } from "../../browse/git-sources.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import type { ListedOccurrences, OccurringWord } from "../../protocol/git-messages.js";
@@ -263,11 +263,6 @@ async function searchUses(name: string, file: BlobSource, filter: string, contex
   );
   const files = found.results.flatMap((result) => (result.__typename === "FileMatch" ? [result] : []));
   return { files, matchCount: found.matchCount, limitHit: found.limitHit };
-}
-
-/** `\b` only beside a character of words: names of operators have none. */
-export function wholeWord(name: string): string {
-  return `${/^\w/.test(name) ? "\\b" : ""}${escapeRegexp(name)}${/\w$/.test(name) ? "\\b" : ""}`;
 }
 
 interface Chunk {

@@ -1,9 +1,9 @@
-import { escapeRegexp } from "../../base/text.js";
+import { escapeRegexp, wholeWord } from "../../base/text.js";
 import { shownPath } from "../../base/path-text.js";
 import { BlobSource } from "../../browse/git-sources.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { type Candidate, type NameUse, rankDefinitions } from "../../graphql/sources/definition-ranking.js";
-import { candidatesMax, listOccurrences, namePattern, wholeWord } from "../../graphql/sources/navigation.js";
+import { candidatesMax, listOccurrences, namePattern } from "../../graphql/sources/navigation.js";
 import type { SymbolMatch } from "../../model/stream-events.js";
 import { commitPattern, quote } from "../../graphql/sources/symbol-lists.js";
 import { defineTool, integer, repo, requiredText, revision } from "../calls/tool.js";

@@ -1,8 +1,19 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { PagePath } from "../../../model/page-path.js";
+import type { Answer } from "../../api/use-graphql.js";
 import { ErrorText } from "../../ui/states.js";
 import type { Definition, Definitions } from "./name-answers.js";
-import type { ShownCard } from "./name-state.js";
+import type { NamePlace } from "./name-place.js";
+
+/** The card beside a name. */
+export interface ShownCard {
+  readonly place: NamePlace;
+  /** Where the name is in the window. */
+  readonly rect: DOMRect;
+  readonly answer: Answer<Definitions>;
+  /** Whether a pointer led to it, and not a key: it goes when the pointer leaves. */
+  readonly isByPointer: boolean;
+}
 
 interface NameCardProps {
   readonly card: ShownCard;

@@ -1,4 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
+import { signal } from "@preact/signals";
+import { wholeWord } from "../../../base/text.js";
 import type { PagePath } from "../../../model/page-path.js";
 import { repositoryFilter, searchUrl } from "../code-urls.js";
 import { formatCount } from "../../ui/numbers.js";
@@ -6,7 +8,17 @@ import { ErrorText } from "../../ui/states.js";
 import { type Definitions, readDefinitions, readReferences, type References } from "./name-answers.js";
 import { placeText } from "./name-card.js";
 import { markedPreview, type NamePlace } from "./name-place.js";
-import { panel, type ShownPanel } from "./name-state.js";
+import type { Answer } from "../../api/use-graphql.js";
+
+/** The panel beside the file. It stays while one goes from file to file. */
+interface ShownPanel {
+  readonly page: PagePath;
+  readonly place: NamePlace;
+  readonly part: "definitions" | "references";
+  readonly answer: Answer<Definitions | References | undefined>;
+}
+
+export const panel = signal<ShownPanel | undefined>(undefined);
 
 let request = new AbortController();
 
@@ -14,12 +26,12 @@ let request = new AbortController();
 export function openPanel(page: PagePath, place: NamePlace, part: ShownPanel["part"]): void {
   request.abort();
   request = new AbortController();
-  const { signal } = request;
+  const { signal: stopped } = request;
   const show = (answer: ShownPanel["answer"]): void => {
-    if (!signal.aborted) panel.value = { page, place, part, answer };
+    if (!stopped.aborted) panel.value = { page, place, part, answer };
   };
   show({ kind: "waiting" });
-  (part === "definitions" ? readDefinitions(page, place, signal) : readReferences(page, place, signal)).then(
+  (part === "definitions" ? readDefinitions(page, place, stopped) : readReferences(page, place, stopped)).then(
     (value) => show({ kind: "ready", value }),
     (error: unknown) => show({ kind: "failed", error }),
   );
@@ -148,10 +160,7 @@ const foldedCountMin = 20;
 
 function ReferenceList({ page, name, found }: ReferenceListProps) {
   const { files = [], matchCount = 0, limitHit = false } = found ?? {};
-  // `\b` only beside a character that RE2 takes for one of a word.
-  const [before, after] = [/^\w/.test(name) ? "\\b" : "", /\w$/.test(name) ? "\\b" : ""];
-  const word = `/${before}${name.replaceAll("$", "\\$")}${after}/`;
-  const all = searchUrl(`${repositoryFilter(page)} ${word} case:yes count:all`);
+  const all = searchUrl(`${repositoryFilter(page)} /${wholeWord(name)}/ case:yes count:all`);
   return (
     <>
       <p class="soft small">

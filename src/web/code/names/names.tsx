@@ -7,10 +7,9 @@ import { callAfter, type PendingCall } from "../../ui/delay.js";
 import { addKeys } from "../../ui/keys.js";
 import { readLineRange } from "../files/line-range.js";
 import { keptDefinitions, readDefinitions } from "./name-answers.js";
-import { NameCard, targetText } from "./name-card.js";
-import { closePanel, NamePanel, openPanel } from "./name-panel.js";
+import { NameCard, type ShownCard, targetText } from "./name-card.js";
+import { closePanel, NamePanel, openPanel, panel } from "./name-panel.js";
 import { codeOfLine, markName, nameAtPoint, namesOfLine, type NamePlace, rangeOfName } from "./name-place.js";
-import { panel, type ShownCard } from "./name-state.js";
 
 /** A pointer that only passes asks for nothing. */
 const restMs = 20;
