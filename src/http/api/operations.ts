@@ -290,6 +290,14 @@ const notAuthorized: Operation["answers"] = {
 };
 
 const providerName = "The name of the identity provider in the configuration.";
+const signedIn = (location: string): Operation["answers"] => ({
+  302: {
+    description: "The browser is signed in.",
+    content: plain,
+    headers: { Location: location, "Set-Cookie": "The session." },
+  },
+  403: { description: "The user is not signed in: the page says why.", content: page },
+});
 const notSignedIn: Operation["answers"] = {
   404: { description: "There is no such provider.", content: page },
   503: { description: "The provider does not answer: the page says why.", content: page },
@@ -727,12 +735,7 @@ export const operations: readonly Operation[] = [
       query(name, "As in OpenID Connect."),
     ),
     answers: {
-      302: {
-        description: "The browser is signed in.",
-        content: plain,
-        headers: { Location: "A path.", "Set-Cookie": "The session." },
-      },
-      403: { description: "The user is not signed in: the page says why.", content: page },
+      ...signedIn("A path."),
       ...notSignedIn,
     },
   },
@@ -745,12 +748,7 @@ export const operations: readonly Operation[] = [
     access: "anyone",
     parameters: [query("returnTo", "The path to which the browser goes afterwards.")],
     answers: {
-      302: {
-        description: "The browser is signed in.",
-        content: plain,
-        headers: { Location: "That path.", "Set-Cookie": "The session." },
-      },
-      403: { description: "The user is not signed in: the page says why.", content: page },
+      ...signedIn("That path."),
       404: { description: "No proxy names a user.", content: page },
     },
   },
