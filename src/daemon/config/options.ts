@@ -94,7 +94,7 @@ export const optionTable = {
   "auth.headerSignUp": {
     kind: "boolean",
     default: false,
-    description: "Make an account for whoever a proxy names in auth.header.",
+    description: "Create an account for an unknown user whom a proxy names in auth.header.",
   },
   "auth.sessionDays": {
     kind: "integer",

@@ -10,7 +10,7 @@ import { attributesSchema, configSchema, optionSchema, repositorySchema, type Js
 export const validatorOptions = { allErrors: true, meta: false, validateSchema: false, code: { optimize: false } };
 
 const ajv = new Ajv2020(validatorOptions);
-// Compiled when first needed, because each takes a tenth of a second. The bundle has them compiled, in place of this module
+// Compiled on first use: each takes a tenth of a second. In the bundle, compiled validators replace this module
 // (scripts/bundle.mjs).
 /** Validates a whole file. */
 export const configValidation = lazy(() => compile(configSchema()));

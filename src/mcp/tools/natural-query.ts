@@ -3,7 +3,7 @@ import { type PatternToken, scan, type Token } from "../../query/syntax/scan.js"
 
 /** The queries of the pattern type `keyword` that a text in natural language stands for. */
 export interface NaturalQuery {
-  /** What is searched for in place of the words: their beginnings. */
+  /** The search terms: the beginnings of the words. */
   readonly words: readonly string[];
   readonly all: string;
   /** Undefined if it would be the same, or if the text has operators of its own. */
@@ -76,7 +76,7 @@ function readStructured(text: string, tokens: readonly Token[]): NaturalQuery {
   return { words, all: all + text.slice(end), any: undefined };
 }
 
-/** What is searched for in place of a pattern as typed; undefined if it says nothing. */
+/** The search term for a pattern; undefined for a stop word. */
 function readPattern({ form, value }: PatternToken, typed: string): string | undefined {
   if (form === "regexp" || value !== typed) return typed;
   const word = withoutPunctuation(typed);

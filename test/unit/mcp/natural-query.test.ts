@@ -1,4 +1,4 @@
-/** What is searched for in place of a question. */
+/** The query that a question becomes. */
 import t from "tap";
 import { readNaturalQuery } from "../../../src/mcp/tools/natural-query.js";
 import { parseQuery } from "../../../src/query/syntax/parse.js";
