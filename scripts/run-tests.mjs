@@ -41,8 +41,8 @@ const budgetSecondsMin = 20;
 /** What takes longer is not run by `make test-fast`. */
 const fastSecondsMax = 3;
 
-/** Files that share a process take about this long together. With more, a test of damaged stores ends the process of the fast ones. */
-const sharedSecondsMax = process.argv[2] === "--fast" ? 24 : 40;
+/** Files that share a process take about this long together. */
+const sharedSecondsMax = 40;
 
 /** By its URL, since processes that a test forks elsewhere load it too. */
 const timer = new URL("test-time.mjs", import.meta.url).href;

@@ -1135,7 +1135,6 @@ function checkSystem(faults: Faults, addon: Addon): void {
 
 /** The files that stay guarded while the process lives, because a guard does not end. */
 let guardedFolder: string | undefined;
-const guardedPacks: OpenPacks[] = [];
 let keptMapping: OpenPacks | undefined;
 
 /** Reads of mapped files that have become shorter, and more files and mappings than can be guarded. */
@@ -1231,12 +1230,18 @@ function checkGuards(faults: Faults, addon: Addon): void {
   faults.expect(guard(own) > 0, true, "a file that is mapped ten times");
   addon.closePacks(often);
   const files = Array.from({ length: 66 }, (_, i) => pathOf(`file-${i}`));
-  if (guardedPacks.length === 0) {
-    for (const path of files) writeFileSync(path, pack);
-    guardedPacks.push(openFiles(...files.flatMap((path) => [index, path])));
-  }
-  const isGuarded = [...files, process.execPath].map(guard);
-  faults.expect([isGuarded[0] > 0, ...isGuarded.slice(-2)], [true, 0, 0], "more files than can be guarded");
+  for (const path of files) writeFileSync(path, pack);
+  const many = openFiles(...files.flatMap((path) => [index, path]));
+  const numbers = [...files, process.execPath].map(guard);
+  faults.expect([numbers[0] > 0, ...numbers.slice(-2)], [true, 0, 0], "more files than can be guarded");
+  addon.closePacks(many);
+  const next = openFiles(index, files[65]);
+  const reused = guard(files[65]);
+  faults.expect([reused > 0, ...stateOf(reused)], [true, 0, 0, 0, 0], "a file in the place of one that is closed");
+  faults.expect(numbers.includes(reused), false, "its number is its own");
+  const replaced = numbers.filter((number) => number > 0 && stateOf(number)[3] === 1);
+  faults.expect([replaced.length, addon.faultsOfFile(replaced[0], false)], [1, 0], "one of them is gone");
+  addon.closePacks(next);
   // It is still guarded.
   truncateSync(pathOf("above"), 4096);
   faults.expect([kindOf(above), addon.packFaults()], [0, packFaults + 2], "a fault of a pack");

@@ -28,7 +28,13 @@ struct File {
   std::atomic<uint32_t> headFaults{0};
   bool isUsed = false;
   ino_t inode = 0;
+  // How many files had this entry before.
+  std::atomic<int> round{0};
 };
+
+// Numbers of files are those of their entries plus a multiple of `fileCountMax`, so that the number of a file that was closed long
+// ago is not that of another.
+constexpr int roundMax = INT_MAX / fileCountMax - 1;
 
 constexpr int packRange = -1;
 
@@ -132,16 +138,69 @@ void forgetRangesOf(int file) {
   }
 }
 
+// The path at the end of a line of /proc/self/maps, without its newline; null for memory without a file.
+const char* pathOf(char* line) {
+  line[strcspn(line, "\n")] = 0;
+  int at = 0;
+  sscanf(line, "%*s %*s %*s %*s %*s %n", &at);
+  return at > 0 && line[at] == '/' ? line + at : nullptr;
+}
+
+// Whether the mapped path is this one, also of a file that was deleted since.
+bool isPath(const char* mapped, const char* path) {
+  const size_t length = strlen(path);
+  return strncmp(mapped, path, length) == 0 && (mapped[length] == 0 || strcmp(mapped + length, " (deleted)") == 0);
+}
+
+// The entry of a file that this process no longer maps; negative if there is none. Of a file with faults, all pages may have
+// been replaced, so its mapping shows no path.
+int abandonedFile() {
+  bool isMapped[fileCountMax] = {};
+  FILE* maps = fopen("/proc/self/maps", "re");
+  if (maps == nullptr) return -1;
+  char* line = nullptr;
+  size_t capacity = 0;
+  while (getline(&line, &capacity, maps) > 0) {
+    const char* path = pathOf(line);
+    if (path == nullptr) continue;
+    for (int i = 0; i < fileCountMax; i++) isMapped[i] = isMapped[i] || isPath(path, files[i].path);
+  }
+  free(line);
+  fclose(maps);
+  for (const bool withFaults : {false, true}) {
+    for (int i = 0; i < fileCountMax; i++) {
+      struct stat status;
+      const bool isOpen = isMapped[i] || (files[i].faults.load() > 0 && (!withFaults || stat(files[i].path, &status) == 0));
+      if (!isOpen && files[i].round.load() < roundMax) return i;
+    }
+  }
+  return -1;
+}
+
 int fileOf(const char* path, ino_t inode) {
   int unused = -1;
   for (int i = 0; i < fileCountMax; i++) {
     if (files[i].isUsed && files[i].inode == inode && strcmp(files[i].path, path) == 0) return i;
     if (!files[i].isUsed && unused < 0) unused = i;
   }
-  return unused;
+  return unused < 0 ? abandonedFile() : unused;
+}
+
+bool isFile(int slot, const char* path, ino_t inode) {
+  return files[slot].isUsed && files[slot].inode == inode && strcmp(files[slot].path, path) == 0;
+}
+
+// Whether the entry with this number is that of another file now.
+bool isOutdated(int number) { return files[number % fileCountMax].round.load() > number / fileCountMax; }
+
+// Null if the number is outdated, or was never given.
+File* fileWith(int number) {
+  File& file = files[number % fileCountMax];
+  return file.round.load() == number / fileCountMax ? &file : nullptr;
 }
 
 void begin(File* file, const char* path, const struct stat& status) {
+  if (file->isUsed && (file->inode != status.st_ino || strcmp(file->path, path) != 0)) file->round.fetch_add(1);
   strcpy(file->path, path);
   file->inode = status.st_ino;
   file->sizeMax.store(static_cast<uint64_t>(status.st_size));
@@ -159,10 +218,9 @@ int mappingsOf(const char* path, Mapped* found, int countMax) {
   size_t capacity = 0;
   while (count < countMax && getline(&line, &capacity, maps) > 0) {
     unsigned long from, to, offset;
-    int pathAt = 0;
-    if (sscanf(line, "%lx-%lx %*s %lx %*s %*s %n", &from, &to, &offset, &pathAt) < 3 || pathAt == 0) continue;
-    line[strcspn(line, "\n")] = 0;
-    if (strcmp(line + pathAt, path) != 0) continue;
+    if (sscanf(line, "%lx-%lx %*s %lx", &from, &to, &offset) < 3) continue;
+    const char* mapped = pathOf(line);
+    if (mapped == nullptr || strcmp(mapped, path) != 0) continue;
     // Replaced pages have split the mapping into pieces.
     const bool isMore = count > 0 && found[count - 1].begin == from - offset;
     if (isMore) found[count - 1].end = to;
@@ -194,41 +252,43 @@ int guardFile(const char* path) {
   std::lock_guard<std::mutex> lock(filesMutex);
   Mapped mapped[8];
   const int count = mappingsOf(real, mapped, 8);
-  const int number = fileOf(real, status.st_ino);
-  if (number < 0) return -1;
-  bool isKnown = files[number].isUsed && (count > 0 || files[number].faults.load() > 0);
-  for (int i = 0; i < count && isKnown; i++) isKnown = isNoted(mapped[i], number);
-  if (isKnown) return number;
-  if (count == 0) return -1;
-  // The file was closed and mapped again, or its inode number was reused: earlier entries are obsolete.
-  forgetRangesOf(number);
-  begin(&files[number], real, status);
-  for (int i = 0; i < count; i++) {
-    forgetFilesWithin(mapped[i]);
-    noteRange(mapped[i].begin, mapped[i].end, number);
+  const int slot = fileOf(real, status.st_ino);
+  if (slot < 0) return -1;
+  bool isKnown = isFile(slot, real, status.st_ino) && (count > 0 || files[slot].faults.load() > 0);
+  for (int i = 0; i < count && isKnown; i++) isKnown = isNoted(mapped[i], slot);
+  if (!isKnown) {
+    if (count == 0) return -1;
+    // The file was closed and mapped again, its inode number was reused, or the entry was another's: earlier ranges are obsolete.
+    forgetRangesOf(slot);
+    begin(&files[slot], real, status);
+    for (int i = 0; i < count; i++) {
+      forgetFilesWithin(mapped[i]);
+      noteRange(mapped[i].begin, mapped[i].end, slot);
+    }
   }
-  return number;
+  return slot + fileCountMax * files[slot].round.load();
 }
 
 FileState stateOfFile(int number) {
-  if (number >= fileCountMax) return {};
-  File& file = files[number];
-  FileState state = {file.faults.load(), file.headFaults.load(), false, false};
+  File* file = fileWith(number);
+  if (file == nullptr) return {0, 0, false, isOutdated(number)};
+  FileState state = {file->faults.load(), file->headFaults.load(), false, false};
   struct stat status;
-  if (stat(file.path, &status) != 0 || status.st_ino != file.inode) {
+  if (stat(file->path, &status) != 0 || status.st_ino != file->inode) {
     state.isGone = true;
     return state;
   }
   const uint64_t size = static_cast<uint64_t>(status.st_size);
-  uint64_t largest = file.sizeMax.load();
-  while (size > largest && !file.sizeMax.compare_exchange_weak(largest, size)) continue;
+  uint64_t largest = file->sizeMax.load();
+  while (size > largest && !file->sizeMax.compare_exchange_weak(largest, size)) continue;
   state.isShorter = size < largest;
   return state;
 }
 
 uint32_t faultsOfFile(int number, bool inHead) {
-  if (number >= fileCountMax) return 0;
-  return (inHead ? files[number].headFaults : files[number].faults).load();
+  const File* file = fileWith(number);
+  if (file == nullptr) return 0;
+  return (inHead ? file->headFaults : file->faults).load();
 }
 
 bool noteMapping(const void* data, size_t length, int* slot) {

@@ -18,7 +18,8 @@ namespace trawl {
 void installFileGuard();
 
 // Registers all mappings of the file in this process. Returns the file's number, which later calls with the same mapped
-// file return again; negative if it is not mapped, or too many files are registered.
+// file return again; negative if it is not mapped, or too many files are mapped. The number of a file that is closed is valid
+// until its entry is needed for another one, and that of a file that is gone from then on.
 int guardFile(const char* path);
 
 // The state of a guarded file. A store's file never becomes shorter in normal operation: a file that is shorter than it
