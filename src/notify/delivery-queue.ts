@@ -7,13 +7,17 @@ import type { DeliveryRecord, DeliveryState, DeliveryStore } from "./delivery-st
 import type { NotifyEnvironment } from "./notify-environment.js";
 import { toBody, type StoredPayload, visiblePart } from "./payload.js";
 import { type Delivered, post } from "./post.js";
+import { sign, standardHeaders } from "./signature.js";
 import type { Receivers } from "./receivers.js";
 
 /** A look-up of a name occupies one of the threads that also read and write files, so only a few run at once. */
 const concurrentMax = 2;
 
-/** Longest time between two attempts. */
+/** Longest time between two attempts, also if a receiver asks for a longer one. */
 const retryMsMax = 3 * 3_600_000;
+
+/** Shortest time, if a receiver asks for a shorter one. */
+const retryMsMin = 1_000;
 
 /** After an error of the disk, the state of a delivery is written again after this time. */
 const storeRetryMs = 5_000;
@@ -114,14 +118,15 @@ export class DeliveryQueue {
         metrics.notificationAttempts.inc({ outcome: state === "DELIVERED" ? "accepted" : "refused" });
       if (state !== "PENDING") metrics.notificationsEnded.inc({ outcome: state.toLowerCase() });
       if (state !== "PENDING") onEnded();
-      return state === "PENDING" ? this.#retryMs(attempts) : 0;
+      return state === "PENDING" ? this.#retryMs(attempts, outcome.waitMs) : 0;
     } catch (error) {
       environment.log.warn({ search: searchId, error: errorMessage(error) }, "a notification could not be delivered");
       return storeRetryMs;
     }
   }
 
-  #retryMs(attempts: number): number {
+  #retryMs(attempts: number, waitMs: number | undefined): number {
+    if (waitMs !== undefined) return Math.min(Math.max(waitMs, retryMsMin), retryMsMax);
     return Math.min(this.#services.environment.limits.retryMs * 3 ** (attempts - 1), retryMsMax);
   }
 
@@ -141,7 +146,7 @@ export class DeliveryQueue {
     const attempts = delivery.attempts + 1;
     const outcome = await this.#send(url, secret, delivery, this.#body(delivery, search, visible), receivers);
     if (outcome.error === "") return { state: "DELIVERED", outcome, attempts };
-    const hasFailed = attempts >= environment.limits.attemptsMax;
+    const hasFailed = outcome.isFinal === true || attempts >= environment.limits.attemptsMax;
     return { state: hasFailed ? "FAILED" : "PENDING", outcome, attempts };
   }
 
@@ -172,7 +177,13 @@ export class DeliveryQueue {
     try {
       const url = receivers.require(text);
       const { userAgent } = this.#services.environment;
-      return await post(url, { id, event, secret, body }, receivers, userAgent, this.#stop.signal);
+      const headers = {
+        "X-Trawl-Event": event,
+        "X-Trawl-Delivery": id,
+        "X-Trawl-Signature-256": sign(secret, body),
+        ...standardHeaders(secret, id, body, new Date().getTime()),
+      };
+      return await post(url, { headers, body, isChat: false }, receivers, userAgent, this.#stop.signal);
     } catch (error) {
       if (!(error instanceof TrawlError)) throw error;
       return { status: undefined, error: error.message };

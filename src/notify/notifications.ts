@@ -12,6 +12,7 @@ import type { NotifyEnvironment } from "./notify-environment.js";
 import { type StoredPayload, sumCounts } from "./payload.js";
 import { PositionStore, type SearchPosition } from "./position-store.js";
 import { Receivers } from "./receivers.js";
+import { secretPrefix } from "./signature.js";
 
 const secretBytes = 32;
 
@@ -105,7 +106,7 @@ export class Notifications {
       );
     const notification = {
       url,
-      secret: randomBytes(secretBytes).toString("hex"),
+      secret: secretPrefix + randomBytes(secretBytes).toString("base64"),
       enabledBy: author.id,
       enabledAt: new Date().toISOString(),
       key: randomBytes(8).toString("hex"),

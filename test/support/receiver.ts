@@ -84,6 +84,11 @@ export class Receiver {
   }
 }
 
+/** By both signatures. */
 export function isSigned({ headers, text }: Received, secret: string): boolean {
-  return headers["x-trawl-signature-256"] === `sha256=${createHmac("sha256", secret).update(text).digest("hex")}`;
+  const { "webhook-id": id, "webhook-timestamp": time, "webhook-signature": signature } = headers;
+  const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
+  const ofStandard = createHmac("sha256", key).update(`${id}.${time}.${text}`).digest("base64");
+  const ofBody = createHmac("sha256", secret).update(text).digest("hex");
+  return headers["x-trawl-signature-256"] === `sha256=${ofBody}` && signature === `v1,${ofStandard}`;
 }

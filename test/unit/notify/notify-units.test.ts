@@ -1,18 +1,22 @@
 /** Receivers of notifications, the journal of changes, and the queue when a receiver misbehaves. */
+import { createHmac } from "node:crypto";
 import { lookup } from "node:dns/promises";
+import { readFileSync } from "node:fs";
 import t from "tap";
 import type { Repository } from "../../../src/model/repository.js";
 import { ChangeJournal, commitsBefore } from "../../../src/notify/change-journal.js";
-import { post, sign } from "../../../src/notify/post.js";
+import { parseWait, post } from "../../../src/notify/post.js";
 import { Receivers } from "../../../src/notify/receivers.js";
+import { sign, standardHeaders } from "../../../src/notify/signature.js";
 import { Receiver } from "../../support/receiver.js";
 import type { RecordChange } from "../../../src/store/record-store.js";
 
 const secret = "s".repeat(64);
 const never = new AbortController().signal;
 const body = Buffer.from("{}");
-const send = (url: string, receivers: Receivers) =>
-  post(new URL(url), { id: "1", event: "ping", secret, body }, receivers, "trawl/test", never);
+const message = { headers: { "X-Trawl-Event": "ping" }, body, isChat: false };
+const send = (url: string, receivers: Receivers, isChat = false) =>
+  post(new URL(url), { ...message, isChat }, receivers, "trawl/test", never);
 
 t.test("only listed origins, and only addresses that are public or listed", async (t) => {
   const receivers = new Receivers(
@@ -98,7 +102,7 @@ t.test("a name that stands for an address of this host is not connected to", asy
   const { address } = await lookup("localhost", 4);
   t.match(await send(origin, new Receivers([origin], [address, "::1"])), { status: 200, error: "" });
   t.match(receiver.received, [
-    { headers: { "x-trawl-signature-256": sign(secret, body), "user-agent": "trawl/test" } },
+    { headers: { "x-trawl-event": "ping", "content-type": "application/json", "user-agent": "trawl/test" } },
   ]);
 });
 
@@ -129,8 +133,66 @@ t.test("redirects, errors and endless responses", async (t) => {
   t.match(await send(receiver.origin, receivers), { status: undefined, error: /could not be reached/ });
   const stopped = new AbortController();
   receiver.respond = () => stopped.abort();
-  const message = { id: "1", event: "ping", secret, body };
   t.match(await post(new URL(receiver.origin), message, receivers, "trawl", stopped.signal), { status: undefined });
+});
+
+t.test("what a receiver refuses for good, and when it wants to be asked again", async (t) => {
+  const receiver = await Receiver.start(t);
+  const receivers = new Receivers([receiver.origin], []);
+  const answer = async (status: number, text: string, isChat: boolean, headers = {}) => {
+    receiver.respond = (response) => response.writeHead(status, headers).end(text);
+    return send(receiver.origin, receivers, isChat);
+  };
+  const refusal = await answer(400, `invalid_blocks\r\n\u0007\u202edetails ${"x".repeat(5_000)}`, true);
+  t.match(refusal, { status: 400, isFinal: true, error: /answered 400: invalid_blocks \ufffddetails x+\.\.\.$/ });
+  t.ok(refusal.error.length < 400, "of a long answer the beginning");
+  for (const status of [403, 404, 410]) t.match(await answer(status, "no", true), { isFinal: true });
+  for (const status of [408, 429, 500, 503]) t.match(await answer(status, "no", true), { isFinal: false });
+  t.match(await answer(404, "internal", false), { isFinal: false, error: /answered 404$/ }, "a service may come back");
+  t.match(await answer(410, "internal", false), { isFinal: true, error: /answered 410$/ });
+  t.match(await answer(429, "", true, { "Retry-After": "2.5" }), { waitMs: 2_500 });
+  t.match(await answer(400, "", true, { "Retry-After": "7" }), { waitMs: undefined });
+  t.equal(parseWait("Sun, 06 Nov 1994 08:49:37 GMT", Date.UTC(1994, 10, 6, 8, 49, 30)), 7_000);
+  t.equal(parseWait("Sun, 06 Nov 1994 08:49:37 GMT"), 0);
+  for (const text of [undefined, "", "soon", "-1", "1e9", "9".repeat(400)])
+    t.equal(parseWait(text), undefined, `${text}`);
+});
+
+t.test("a receiver verifies a message as the documentation says", async (t) => {
+  const [, example = ""] = readFileSync("docs/notifications.md", "utf8").split(/```(?:js)?\n/);
+  type Verify = (secret: string, headers: object, body: string, seen: Set<string>, nowSeconds?: number) => unknown;
+  const { verify } = (await import(`data:text/javascript,${encodeURIComponent(example)}`)) as { verify: Verify };
+  const shared = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
+  const nowMs = 1_700_000_000_900;
+  const nowSeconds = nowMs / 1000;
+  const headers = standardHeaders(shared, "m1", body, nowMs);
+  t.equal(headers["webhook-timestamp"], "1700000000");
+  const seen = new Set<string>();
+  t.same(verify(shared, headers, "{}", seen, nowSeconds), {});
+  seen.add("m1");
+  t.throws(() => verify(shared, headers, "{}", seen, nowSeconds), /seen before/);
+  t.throws(() => verify(shared, { ...headers, "webhook-id": "m2" }, "{}", seen, nowSeconds), /not signed/);
+  t.throws(() => verify(shared, headers, "{ }", new Set(), nowSeconds), /not signed/);
+  t.throws(() => verify(shared, headers, "{}", new Set(), nowSeconds + 302), /too old/);
+  const later = { ...headers, "webhook-timestamp": "1700000300" };
+  t.throws(() => verify(shared, later, "{}", new Set(), nowSeconds + 302), /not signed/, "the time is signed");
+  const repeated = standardHeaders(shared, "m1", body, nowMs + 60_000);
+  t.equal(repeated["webhook-id"], "m1");
+  t.not(repeated["webhook-signature"], headers["webhook-signature"]);
+  const rotated = { ...headers, "webhook-signature": `v1,AAAA ${headers["webhook-signature"]}` };
+  t.same(verify(shared, rotated, "{}", new Set(), nowSeconds), {}, "one of several signatures is enough");
+  // An example of the specification of Standard Webhooks.
+  const published = standardHeaders(
+    "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+    "msg_p5jXN8AQM9LWM0D4loKWxJek",
+    Buffer.from('{"test": 2432232314}'),
+    1614265330_000,
+  );
+  t.equal(published["webhook-signature"], "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+  const old = standardHeaders(secret, "m1", body, nowMs)["webhook-signature"];
+  const expected = createHmac("sha256", secret).update("m1.1700000000.{}").digest("base64");
+  t.equal(old, `v1,${expected}`, "a secret without the prefix is the key itself");
+  t.match(sign(secret, body), /^sha256=[0-9a-f]{64}$/);
 });
 
 const repository = (id: number, branches: Readonly<Record<string, string>>, defaultBranch = "main"): Repository =>
