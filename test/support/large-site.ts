@@ -5,6 +5,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { hashOfToken, newTokenText } from "../../src/account/identity/secret-text.js";
+import { dataVersion } from "../../src/daemon/parts/data-version.js";
 import { RecordStore, type RecordChange } from "../../src/store/record-store.js";
 import { testRepository } from "./engine.js";
 
@@ -31,7 +32,7 @@ export const repositoryName = (number: number): string =>
 /** Writes the records. Their remotes are rejected without a connection, so each sync fails immediately. */
 export async function writeLargeSite(data: string): Promise<LargeSite> {
   mkdirSync(join(data, "catalog"), { recursive: true });
-  writeFileSync(join(data, "version"), "1\n");
+  writeFileSync(join(data, "version"), `${dataVersion}\n`);
   const [adminToken, userToken] = [newTokenText(), newTokenText()];
   const store = new RecordStore(join(data, "catalog"));
   await store.apply([...repositoryRecords(), ...accountRecords(adminToken, userToken)]);

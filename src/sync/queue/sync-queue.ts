@@ -156,17 +156,28 @@ export class SyncQueue {
   takeBatch(workerCount: number): Repository[] {
     const urgent = this.#nextUrgent();
     if (urgent !== undefined) return this.#take([urgent]);
-    const free = [...this.#queued].filter((id) => !this.#isKept(id) && !this.#slow.has(id));
-    if (this.#alone.has(free[0])) return this.#take(free.slice(0, 1));
+    const first = findFirst(this.#queued, (id) => this.#isFree(id));
+    if (first === undefined) return [];
+    if (this.#alone.has(first)) return this.#take([first]);
     // A task writes the texts of its repositories into the same shards.
-    const visibility = this.#viewersKey(free[0]);
-    const together = free.filter((id) => !this.#alone.has(id) && this.#viewersKey(id) === visibility);
-    const count = Math.min(batchCountMax, Math.ceil(together.length / (workerCount * 4)));
-    return this.#take(together.slice(0, count));
+    const visibility = this.#viewersKey(first);
+    const batchesMin = workerCount * 4;
+    // More would not make the batch larger, and there may be thousands.
+    const togetherMax = batchCountMax * batchesMin;
+    const together: number[] = [];
+    for (const id of this.#queued) {
+      if (together.length === togetherMax) break;
+      if (this.#isFree(id) && !this.#alone.has(id) && this.#viewersKey(id) === visibility) together.push(id);
+    }
+    return this.#take(together.slice(0, Math.ceil(together.length / batchesMin)));
   }
 
-  #viewersKey(id: number | undefined): string | undefined {
-    const repository = id === undefined ? undefined : this.#catalog.repository(id);
+  #isFree(id: number): boolean {
+    return !this.#isKept(id) && !this.#slow.has(id);
+  }
+
+  #viewersKey(id: number): string | undefined {
+    const repository = this.#catalog.repository(id);
     return repository && viewersKey(repository);
   }
 
@@ -184,7 +195,7 @@ export class SyncQueue {
   }
 
   #nextUrgent(): number | undefined {
-    return findFirst(this.#urgent, (id) => !this.#isKept(id) && !this.#slow.has(id));
+    return findFirst(this.#urgent, (id) => this.#isFree(id));
   }
 
   /** Whether it cannot be taken now: it is in a task, or its host allows no requests. */
@@ -212,7 +223,9 @@ export class SyncQueue {
 
   /** Rejects all waiting callers, including those of running tasks, because the daemon is stopping. */
   close(): void {
-    this.#endWaiting((schedule) => rejectAll(schedule, new TrawlError("shutting-down", "the daemon is stopping")));
+    // One for all: an error of its own for each of thousands of repositories, with a stack, takes longer than the rest of the stop.
+    const error = new TrawlError("shutting-down", "the daemon is stopping");
+    this.#endWaiting((schedule) => rejectAll(schedule, error));
   }
 
   #endWaiting(end: (schedule: Schedule) => void): void {
@@ -290,7 +303,7 @@ class HostWaits {
   /** Why the repository waits; undefined if it does not. */
   reason({ url }: Repository): string | undefined {
     if (this.#waits.size === 0) {
-      this.#hosts.clear();
+      if (this.#hosts.size > 0) this.#hosts.clear();
       return undefined;
     }
     const host = this.#host(url);

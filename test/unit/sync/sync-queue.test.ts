@@ -29,6 +29,15 @@ t.test("a batch leaves several batches for each worker, and has at most 64 repos
   t.equal(queue.takeBatch(1).length, 64);
 });
 
+t.test("a batch takes no longer with more repositories in the queue", async (t) => {
+  const { queue, catalog } = await syncParts(t, 2_000);
+  for (let id = 1; id <= 2_000; id++) queue.enqueue(id, false);
+  const read = t.capture(catalog, "repository", catalog.repository.bind(catalog));
+  t.equal(queue.takeBatch(1).length, 64);
+  const count = read().length;
+  t.ok(count < 1_000, `${count} repositories were looked up`);
+});
+
 t.test("repositories with other readers are in other batches", async (t) => {
   const { queue, catalog } = await syncParts(t, 40);
   await catalog.commit(() => ({
