@@ -336,7 +336,7 @@ const rows: readonly Row[] = [
 ];
 
 function fileField(path: string): string {
-  return `file(path: ${JSON.stringify(path)}) { byteSize content highlight(disableTimeout: false) { aborted } blame(startLine: 1, endLine: 2) { startLine } }`;
+  return `file(path: ${JSON.stringify(path)}) { byteSize content highlight(disableTimeout: false) { aborted } ... on GitBlob { blame(startLine: 1, endLine: 2) { startLine } } }`;
 }
 
 /** Where objects cannot be read each thread makes the mirror anew once, in case that helps. */
@@ -390,7 +390,7 @@ for (const { name, make, error, paths, fields } of rows) {
       const answer = await underAttack(t, daemon, repeatedBounds, field.slice(0, 60), () =>
         ask(daemon.url, `{ repository(name: "${name}") { commit(rev: "HEAD") { ${field} } } }`),
       );
-      t.ok(answer !== null && typeof answer === "object" && ("data" in answer || "errors" in answer));
+      t.ok(answer !== null && typeof answer === "object" && "data" in answer, "it was executed");
     }
     if (error === undefined) t.equal((await daemon.get(`/${name}/-/raw/plain.txt`)).text, "an ordinary needle\n");
     t.equal((await daemon.get(`/beside-${name}/-/raw/a.txt`)).text, "a usual needle\n");
