@@ -44,9 +44,13 @@ export class SyncOutcomes {
     this.#history = history;
   }
 
-  /** A task starts to fetch everything of the repository again. If it fails, the next one does so. */
+  /** A task starts to fetch everything of the repository again. If it does not complete that, the next one does so. */
   recordRecreation(id: number): void {
     this.#recreating.add(id);
+  }
+
+  #recreateNext(id: number): void {
+    if (this.#recreating.delete(id)) this.#queue.schedule(id).recreate = true;
   }
 
   settle(outcome: SyncOutcome, startedMs: number): void {
@@ -57,7 +61,10 @@ export class SyncOutcomes {
       if (outcome.limited !== undefined) this.#queue.waits.begin(outcome.limited);
       return this.recordFailure(id, deserializeError(outcome.error));
     }
-    if (outcome.kind === "deferred") return this.#queue.defer(id);
+    if (outcome.kind === "deferred") {
+      this.#recreateNext(id);
+      return this.#queue.defer(id);
+    }
     if (outcome.kind === "lacking") {
       this.#refetch(repository, repository.skippedCounts["missing"]);
       return this.#queue.tryAgain(id, false);
@@ -151,7 +158,7 @@ export class SyncOutcomes {
     if (repository === undefined) return;
     const schedule = this.#queue.schedule(id);
     schedule.quietCount++;
-    if (this.#recreating.delete(id)) schedule.recreate = true;
+    this.#recreateNext(id);
     metrics.syncs.inc({ outcome: "failed" });
     if (error.code !== "cancelled") log.warn({ repository: repository.name, code: error.code }, error.message);
     if (error.code !== "cancelled") catalog.recordFailed(id, error.message);
