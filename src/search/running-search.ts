@@ -330,6 +330,9 @@ export class RunningSearch implements SourceListener {
     this.#isEnded = true;
     this.#stop.endGrace();
     this.#clocks.stop();
+    // A slice that is still running has told what it scanned, but has not returned its counters.
+    const { stats } = this.#record;
+    if (this.#source.isActive) stats.scannedBytes = Math.max(stats.scannedBytes, this.#control.cost.scannedBytes);
     this.#record.unfinishedShards = this.#source.finish();
     const { durationMs } = this.#report;
     const isCancelled = this.#listener.closed;

@@ -5,7 +5,7 @@ import { SseDecoder } from "../../../src/cli/connection/sse-decoder.js";
 import type { Progress, StreamError } from "../../../src/model/stream-events.js";
 import { ControlBlock, CostMeter } from "../../../src/protocol/control-block.js";
 import { CostBudgets } from "../../../src/search/limits/search-limits.js";
-import { type DaemonProcess, runCommand, testDaemon } from "../../support/daemon.js";
+import { type DaemonProcess, runCommand, testDaemon, textsOnly } from "../../support/daemon.js";
 import { fixture } from "../../support/git-mirror.js";
 import { randomFrom } from "../../support/random.js";
 
@@ -109,7 +109,7 @@ async function checkExplained(t: Test, daemon: DaemonProcess): Promise<void> {
 }
 
 t.test("a search that exceeds the budget is ended, and the next one is refused", async (t) => {
-  const daemon = await testDaemon(t, ["--set", "workers=1", "--set", "search.budgetScannedBytes=50000"]);
+  const daemon = await testDaemon(t, [...textsOnly, "--set", "search.budgetScannedBytes=50000"]);
   for (let i = 0; i < 4; i++) {
     const source = fixture(t);
     source.commit({ branch: "main", files: { [`f${i}.txt`]: `${i}\n${slowText.join("\n")}\n` } });
