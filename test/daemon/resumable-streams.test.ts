@@ -39,9 +39,9 @@ type Random = (below: number) => number;
 /** All types of results, and several revisions, of which `v1` is not indexed. */
 const queries = [
   "needle count:all",
-  "needle rev:main:dev:v1 count:all",
+  "needle repo:host rev:main:dev:v1 count:all",
   "type:symbol needle count:all",
-  "type:symbol needle rev:v1 count:all",
+  "type:symbol needle repo:host rev:v1 count:all",
   "type:path c count:all",
   "type:commit change count:all",
   "type:diff needle count:all",
@@ -172,9 +172,11 @@ t.test(
           counts.breaks++;
           continue;
         }
-        const isPushed = client.lastId !== "" && (!isFull || random(2) === 0);
+        const isStop = endCount % 8 === stopAt;
+        // One change costs as much as two ends.
+        const isPushed = client.lastId !== "" && (isFull ? random(2) === 0 : !isStop);
         if (isPushed) site.push();
-        if (endCount % 8 === stopAt) {
+        if (isStop) {
           await daemon.stop();
           counts.restarts++;
         } else {
@@ -192,6 +194,7 @@ t.test(
       }
       counts.streams++;
       counts.results += client.matches.length;
+      t.ok(whole.matches.length > 0, `results of ${name}`);
       const expected = whole.matches.map(describeMatch).sort();
       const found = client.matches.map(describeMatch).sort();
       if (JSON.stringify(found) !== JSON.stringify(expected) || client.errors.length > 0) {
