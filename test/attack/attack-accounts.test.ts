@@ -6,7 +6,7 @@ import t, { type Test } from "tap";
 import { chosen, isFull } from "../support/full-run.js";
 import { monotonicMs } from "../../src/base/deadline.js";
 import { usualBounds, underAttack } from "../support/attack.js";
-import { testDaemon, type DaemonProcess } from "../support/daemon.js";
+import { testDaemon, textsOnly, type DaemonProcess } from "../support/daemon.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { until, within } from "../support/waiting.js";
 
@@ -125,7 +125,7 @@ async function tokenOf(
 
 t.test("accounts under attack", async (t) => {
   const large = largeRepository(t);
-  const site = await testDaemon(t, ["--set", "auth.public=false"]);
+  const site = await testDaemon(t, [...textsOnly, "--set", "auth.public=false"]);
   await site.control("POST", "/.api/users", { name: "ann", password });
   await site.control("POST", "/.api/users", { name: "boss", isSiteAdmin: true });
   await site.add("host/large", large);

@@ -5,7 +5,7 @@
  */
 import t, { type Test } from "tap";
 import { repeatedBounds, underAttack } from "../support/attack.js";
-import { testDaemon, type DaemonProcess, type SearchAnswer } from "../support/daemon.js";
+import { testDaemon, textsOnly, type DaemonProcess, type SearchAnswer } from "../support/daemon.js";
 import { chosen, isFull } from "../support/full-run.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { ProcessorWatch } from "../support/processor-time.js";
@@ -47,7 +47,7 @@ fixture.commit({
 });
 
 async function attacked(): Promise<DaemonProcess> {
-  const daemon = await testDaemon(t, ["--set", `search.maxTimeoutSeconds=${longMs / 1000}`]);
+  const daemon = await testDaemon(t, [...textsOnly, "--set", `search.maxTimeoutSeconds=${longMs / 1000}`]);
   await daemon.add("hostile", fixture.path);
   return daemon;
 }
