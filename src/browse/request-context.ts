@@ -70,6 +70,8 @@ export interface RequestServices {
   readonly accounts: Accounts;
   readonly audit: AuditLog;
   readonly contexts: ContextDirectory;
+  /** Whether only a site admin may give the name to an account: it is a reader of a repository, or stands for a group of a provider. */
+  readonly isReservedName: (name: string) => boolean;
   /** Who may create access tokens, and how long they are valid. */
   readonly accessTokens: AccessTokenPolicy;
   readonly tokenLifetimes: TokenLifetimes;

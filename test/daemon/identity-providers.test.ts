@@ -200,6 +200,10 @@ t.test("a new employee signs in, and is a member of the organizations of the gro
     [[], ["eve"]],
     "a group has vanished",
   );
+
+  await scene.configure({ organizations: { later: "Future" } });
+  const team = 'mutation { createTeam(name: "future") { id } }';
+  t.match(await scene.site.ask("bob", team), { errors: [{ message: "team name is already taken" }] });
 });
 
 t.test("who gets an account, and under which name", async (t) => {
@@ -353,7 +357,9 @@ t.test("a user who is signed in links an account of the provider", async (t) => 
   const password = "correct horse battery";
   await scene.site.daemon.control("POST", "/.api/users", { name: "carol", password });
   const visitor = new Visitor();
-  await visitor.send(`${scene.url}/-/sign-in`, { method: "POST", body: JSON.stringify({ email: "carol", password }) });
+  const enter = () =>
+    visitor.send(`${scene.url}/-/sign-in`, { method: "POST", body: JSON.stringify({ email: "carol", password }) });
+  await enter();
   const link = (headers: Record<string, string>, browser = visitor) =>
     browser.send(`${scene.url}/-/oidc/acme/link`, { method: "POST", headers });
   t.equal((await link({})).response.status, 403, "a page of ours says that it is one");
@@ -367,8 +373,53 @@ t.test("a user who is signed in links an account of the provider", async (t) => 
     scene.site.audited.filter(({ event }) => event === "identity-linked"),
     [{ user: "carol", subject: "carol at acme" }],
   );
-  t.equal(await scene.nameOf((await scene.signIn("carol at acme")).visitor), "carol");
+  const elsewhere = (await scene.signIn("carol at acme")).visitor;
+  t.equal(await scene.nameOf(elsewhere), "carol");
+  await enter();
+
+  const asked = (browser: Visitor, query: string, variables?: Readonly<Record<string, unknown>>) =>
+    scene.site.ask({ cookie: browser.session(scene.url) }, query, variables);
+  const listed = async (browser: Visitor) => {
+    const { data } = await asked(browser, linkedQuery);
+    return (data as Linked).currentUser.externalAccounts.nodes;
+  };
+  const [linked] = await listed(visitor);
+  t.match(linked, { serviceType: "openidconnect", serviceID: scene.provider.issuer, accountID: "carol at acme" });
+  t.match(linked, { provider: "acme", createdAt: /^20/ });
+  const unlink = (browser: Visitor, id = linked.id) => asked(browser, unlinkMutation, { id });
+  const byBob = await scene.site.ask("bob", unlinkMutation, { id: linked.id });
+  t.match(byBob, { errors: [{ message: /must be authenticated as the authorized user/ }] });
+  t.match(await unlink(visitor, "VXNlcjox"), { errors: [{ message: /is not the id of an external account/ }] });
+  t.same((await unlink(visitor)).errors, undefined);
+  t.equal(await scene.nameOf(visitor), "carol", "who signed in with a password goes on");
+  t.equal(await scene.nameOf(elsewhere), undefined, "the session of the account that was unlinked has ended");
+  t.same(await listed(visitor), []);
+  t.match(
+    scene.site.audited.filter(({ event }) => event === "identity-unlinked"),
+    [{ who: "carol", user: "carol", provider: "acme", subject: "carol at acme" }],
+  );
+  t.match(await scene.signIn("carol at acme"), { status: 403 }, "and the account signs nobody in");
 });
+
+t.test("nobody unlinks the only account with which they can sign in", async (t) => {
+  const scene = await Scene.start(t, { signUp: "all" });
+  const { visitor } = await scene.signIn("erin");
+  const headers = { cookie: visitor.session(scene.url) };
+  const { data } = await scene.site.ask(headers, linkedQuery);
+  const [{ id }] = (data as Linked).currentUser.externalAccounts.nodes;
+  t.match(await scene.site.ask(headers, unlinkMutation, { id }), { errors: [{ message: /the only account/ }] });
+  t.equal(await scene.nameOf(visitor), "erin");
+  t.same((await scene.site.ask("admin", unlinkMutation, { id })).errors, undefined, "a site admin does");
+  t.equal(await scene.nameOf(visitor), undefined);
+});
+
+const linkedQuery = `{ currentUser { externalAccounts(first: 10) {
+  nodes { id serviceType serviceID accountID provider createdAt } totalCount } } }`;
+const unlinkMutation = "mutation U($id: ID!) { deleteExternalAccount(externalAccount: $id) { alwaysNil } }";
+
+interface Linked {
+  readonly currentUser: { readonly externalAccounts: { readonly nodes: readonly { readonly id: string }[] } };
+}
 
 /** The status and the text of an answer; `localAddress` is from where the connection is opened. */
 function rawRequest(url: string, headers: OutgoingHttpHeaders, localAddress = "127.0.0.1"): Promise<string> {

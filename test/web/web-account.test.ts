@@ -277,6 +277,15 @@ t.test(
       await page.goto(`${url}/sign-in`);
       await page.getByRole("link", { name: "Sign in with Acme <Inc>" }).click();
       await page.getByRole("link", { name: "ann", exact: true }).waitFor();
+
+      await page.goto(`${url}/user/settings`);
+      const accounts = page.getByRole("list", { name: "Linked accounts" });
+      await accounts.getByTitle(provider.issuer).waitFor();
+      t.same(await findViolations(page), []);
+      await accounts.getByRole("button", { name: "Unlink ann at acme" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Unlink" }).click();
+      // The session began with it.
+      await page.getByText("Sign in to see your settings").waitFor();
     });
   },
 );

@@ -293,6 +293,30 @@ export class Accounts {
     );
   }
 
+  /**
+   * Unlinks an account at a provider, and ends the sessions that began with it. Rejects with `conflict` if it is the only way in which the
+   * user can sign in, unless `mayLockOut`.
+   */
+  async unlinkIdentity(id: string, mayLockOut: boolean, actor: Actor): Promise<void> {
+    await this.#changes.commit(
+      () => {
+        const identity = this.identities.get(id);
+        if (identity === undefined) throw new TrawlError("not-found", "this account is not linked (any more)");
+        const { userId } = identity;
+        const isOnly = this.identities.forUser(userId).length === 1 && !this.passwords.has(userId);
+        if (isOnly && !mayLockOut)
+          throw new TrawlError(
+            "conflict",
+            "this is the only account with which you can sign in: link another one, or ask a site admin for a password first",
+          );
+        const steps = [this.identities.removingOne(identity), ...this.sessions.removingSignedInBy(userId, identity)];
+        return { steps, result: identity };
+      },
+      ({ userId, provider, subject }) =>
+        auditEntry("identity-unlinked", actor, { user: this.user(userId)?.name, provider, subject }),
+    );
+  }
+
   #requireUser(name: string): User {
     const user = this.userByName(name);
     if (user === undefined)

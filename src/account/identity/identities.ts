@@ -6,7 +6,8 @@ import type { TransactionQueue } from "../records/transaction-queue.js";
 import { requireRoom } from "../records/validation.js";
 import type { Identity, User, UserFinder } from "./user.js";
 
-interface StoredIdentity extends Identity {
+/** An account at a provider that is linked to a user. */
+export interface LinkedIdentity extends Identity {
   /** A hash of both, because they may be longer than a key. */
   readonly id: string;
   readonly userId: number;
@@ -22,7 +23,7 @@ const identitiesOfUserMax = 20;
 export class Identities {
   readonly #changes: TransactionQueue;
   readonly #users: UserFinder;
-  readonly #table: RecordTable<StoredIdentity>;
+  readonly #table: RecordTable<LinkedIdentity>;
   readonly #idsOfUser = new Map<number, Set<string>>();
 
   constructor(tables: RecordTables, changes: TransactionQueue, users: UserFinder) {
@@ -42,7 +43,7 @@ export class Identities {
   }
 
   /** In the order in which they were linked. */
-  forUser(userId: number): readonly StoredIdentity[] {
+  forUser(userId: number): readonly LinkedIdentity[] {
     const all = [...(this.#idsOfUser.get(userId) ?? [])].flatMap((id) => this.#table.get(id) ?? []);
     return all.sort((a, b) => (a.linkedAt < b.linkedAt ? -1 : 1));
   }
@@ -65,6 +66,15 @@ export class Identities {
       throw new TrawlError("conflict", `this account at ${provider} is linked to another user already`);
     requireRoom(this.#idsOfUser.get(user.id)?.size ?? 0, identitiesOfUserMax, `identities of ${user.name}`);
     return this.#table.put({ id, issuer, subject, userId: user.id, provider, linkedAt: new Date().toISOString() });
+  }
+
+  get(id: string): LinkedIdentity | undefined {
+    return this.#table.get(id);
+  }
+
+  /** The write that unlinks it. */
+  removingOne(identity: LinkedIdentity): RecordWrite {
+    return this.#table.remove(identity);
   }
 
   /** The writes that remove all identities of the user. */

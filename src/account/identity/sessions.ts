@@ -1,4 +1,5 @@
 import { TrawlError } from "../../base/errors.js";
+import { eachInSteps } from "../../base/yielding.js";
 import type { Identity, User, UserFinder } from "./user.js";
 import { auditEntry, type AuditEntry, type Actor } from "../records/audit-log.js";
 import type { TransactionQueue } from "../records/transaction-queue.js";
@@ -141,12 +142,23 @@ export class Sessions {
     );
   }
 
-  /** Those of sign-ins at identity providers. */
-  providerSessions(): readonly ProviderSession[] {
-    return [...this.#providerIds].flatMap((id) => {
+  /** Those of sign-ins at identity providers that are wanted. There may be many: each `yield` ends a step. */
+  *providerSessions(isWanted: (session: ProviderSession) => boolean): Generator<void, ProviderSession[]> {
+    const found: ProviderSession[] = [];
+    yield* eachInSteps([...this.#providerIds], (id) => {
       const { userId, provider } = this.#table.get(id) ?? {};
-      return userId === undefined || provider === undefined ? [] : [{ id, userId, provider }];
+      if (userId === undefined || provider === undefined) return;
+      const session = { id, userId, provider };
+      if (isWanted(session)) found.push(session);
     });
+    return found;
+  }
+
+  /** The writes that end the sessions of the user that began with this identity. */
+  removingSignedInBy(userId: number, { issuer, subject }: Identity): readonly RecordWrite[] {
+    return this.#ofUser(userId)
+      .filter(({ provider }) => provider?.issuer === issuer && provider.subject === subject)
+      .map((session) => this.#table.remove(session));
   }
 
   /** Ends those of these sessions that have not ended yet. */

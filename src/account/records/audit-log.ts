@@ -51,6 +51,7 @@ export type AuditEvent =
   | "email-changed"
   | "email-removed"
   | "identity-linked"
+  | "identity-unlinked"
   | "password-changed"
   | "password-link-created"
   | "sessions-ended"

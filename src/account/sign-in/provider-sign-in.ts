@@ -2,6 +2,7 @@ import { BoundedMap } from "../../base/bounded-map.js";
 import { callEvery, monotonicMs, type PendingCall } from "../../base/deadline.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
+import { eachInSteps, resultWhileYielding } from "../../base/yielding.js";
 import type { ProviderButton } from "../../model/web-page.js";
 import type { Accounts } from "../identity/accounts.js";
 import type { ProviderSession, SessionProvider } from "../identity/sessions.js";
@@ -45,8 +46,12 @@ const logoutsMax = 10_000;
 /** Sessions that are refreshed at the same time. */
 const refreshesMax = 4;
 
-/** How often sessions are looked through for those that have to be refreshed. */
-const lookMs = 1_000;
+/**
+ * How often sessions are looked through for those that have to be refreshed: a hundred times in the shortest period of a provider. Of the
+ * 100,000 sessions that there may be, each look takes a tenth of a second of processor time, in steps.
+ */
+const looksInPeriod = 100;
+const lookMsMin = 1_000;
 
 /** A provider that does not answer for this many periods ends the session. */
 const missedMax = 4;
@@ -86,6 +91,9 @@ export class ProviderSignIn {
   #providers = new Map<string, Promise<IdentityProvider>>();
   #exchanges = 0;
   #look: PendingCall | undefined;
+  #lookedMs = -Infinity;
+  #isLooking = false;
+  #isClosed = false;
   /** Due, the next one last: all are asked about before sessions are looked through again, so that none waits for ever. */
   #due: ProviderSession[] = [];
 
@@ -94,25 +102,25 @@ export class ProviderSignIn {
     this.#audit = audit;
     this.#log = log;
     this.#settings = settings;
-    this.#users = new ProviderAccounts(
-      accounts,
-      (wanted) => settings.isReserved(wanted) || this.namesOrganization(wanted),
-    );
+    this.#users = new ProviderAccounts(accounts, (wanted) => this.isReserved(wanted));
   }
 
   /** Takes the place of what was configured before. */
   configure(configs: readonly ProviderConfig[]): void {
     this.#configs = new Map(configs.map((config) => [config.name, config]));
     this.#providers = new Map();
+    // Sessions of a provider that has gone end now.
+    this.#lookedMs = -Infinity;
   }
 
   /** Begins to look after sessions. Caller guarantees: the accounts are loaded. */
   start(): void {
-    this.#look ??= callEvery(lookMs, () => this.#refreshDue());
+    this.#look ??= callEvery(lookMsMin, () => void this.#refreshDue());
   }
 
   close(): void {
     this.#look?.cancel();
+    this.#isClosed = true;
     this.#due = [];
   }
 
@@ -125,9 +133,10 @@ export class ProviderSignIn {
     return this.#configs.has(name);
   }
 
-  /** Whether a group becomes the members of an organization with this name, which may not exist yet. */
-  namesOrganization(name: string): boolean {
+  /** Whether nobody may take the name: because of the settings, or because it is that of an organization of a group, which may not exist yet. */
+  isReserved(name: string): boolean {
     const lower = name.toLowerCase();
+    if (this.#settings.isReserved(name)) return true;
     return [...this.#configs.values()].some(({ organizations }) =>
       Object.values(organizations).some((other) => other.toLowerCase() === lower),
     );
@@ -183,14 +192,14 @@ export class ProviderSignIn {
       const { issuer, subject, sessionId } = await this.#exchange(name, sender, async (provider) =>
         provider.readLogout(token, (id) => this.#isNewLogout(name, (used = id))),
       );
-      const ended = this.#accounts.sessions
-        .providerSessions()
-        .filter(
+      const ended = await resultWhileYielding(
+        this.#accounts.sessions.providerSessions(
           ({ provider }) =>
             provider.issuer === issuer &&
             (subject === undefined || provider.subject === subject) &&
             (sessionId === undefined || provider.sessionId === sessionId),
-        );
+        ),
+      );
       try {
         await this.#end(ended, "the provider has ended it", sender);
       } catch (error) {
@@ -295,15 +304,35 @@ export class ProviderSignIn {
   }
 
   /** Asks about the sessions that are due, a few at a time. */
-  #refreshDue(): void {
-    const { sessions } = this.#accounts;
-    if (this.#due.length === 0) {
-      for (const id of this.#refreshed.keys()) if (!sessions.has(id)) this.#refreshed.delete(id);
-      this.#due = sessions
-        .providerSessions()
-        .filter((session) => this.#isDue(session))
-        .reverse();
+  async #refreshDue(): Promise<void> {
+    if (this.#isLooking) return;
+    if (this.#due.length === 0 && monotonicMs() - this.#lookedMs >= this.#lookMs) {
+      this.#isLooking = true;
+      this.#lookedMs = monotonicMs();
+      const due = await resultWhileYielding(this.#lookThrough());
+      this.#isLooking = false;
+      if (!this.#isClosed) this.#due = due;
     }
+    this.#askDue();
+  }
+
+  get #lookMs(): number {
+    const periods = [...this.#configs.values()].map(({ refreshSeconds }) => refreshSeconds * 1000);
+    return Math.max(lookMsMin, Math.min(...periods, Infinity) / looksInPeriod);
+  }
+
+  /** Forgets sessions that have ended, and finds those that are due, the next one last. */
+  *#lookThrough(): Generator<void, ProviderSession[]> {
+    const { sessions } = this.#accounts;
+    yield* eachInSteps([...this.#refreshed.keys()], (id) => {
+      if (!sessions.has(id)) this.#refreshed.delete(id);
+    });
+    const due = yield* sessions.providerSessions((session) => this.#isDue(session));
+    return due.reverse();
+  }
+
+  #askDue(): void {
+    const { sessions } = this.#accounts;
     while (this.#asked.size < refreshesMax) {
       const session = this.#due.pop();
       if (session === undefined) return;
@@ -327,7 +356,7 @@ export class ProviderSignIn {
       this.#logFault(error);
     } finally {
       this.#asked.delete(session.id);
-      if (this.#due.length > 0) this.#refreshDue();
+      if (this.#due.length > 0) this.#askDue();
     }
   }
 

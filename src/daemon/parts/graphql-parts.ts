@@ -36,6 +36,7 @@ export function createRequestServices(
     notifications: parts.notifications,
     searcher,
     accounts,
+    isReservedName: (name) => parts.providers.isReserved(name),
     accessTokens: options.auth.accessTokens,
     tokenLifetimes,
     audit,

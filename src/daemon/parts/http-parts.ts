@@ -78,7 +78,7 @@ export function createHttpServer(options: ResolvedOptions, parts: DaemonParts, s
 
 function signInRoutes(
   options: ResolvedOptions,
-  { accounts, audit, catalog, providers, searcher, tokenLifetimes }: DaemonParts,
+  { accounts, audit, providers, searcher, tokenLifetimes }: DaemonParts,
 ): Pick<
   Routes,
   | "authenticator"
@@ -98,7 +98,7 @@ function signInRoutes(
     accessTokens: options.auth.accessTokens,
     allowsSudoToSiteAdmins: options.auth.allowSudoToSiteAdmins,
   };
-  const isReserved = (name: string): boolean => catalog.isReader(name) || providers.namesOrganization(name);
+  const isReserved = (name: string): boolean => providers.isReserved(name);
   const proxyHeader = new ProxyHeader(options.auth.header, options.auth.headerProxies);
   const tokenMs = tokenLifetimes.lifetimeMs(undefined) ?? Infinity;
   return {

@@ -402,6 +402,7 @@ export interface ObjectTypes {
     readonly invalidateSessionsByIDs: { readonly args: { readonly userIDs: readonly (string)[] }; readonly result: SourceOf<"EmptyResponse"> | null };
     readonly createAccessToken: { readonly args: { readonly user: string; readonly scopes: readonly (string)[]; readonly note: string; readonly durationSeconds?: number | null | undefined }; readonly result: SourceOf<"CreateAccessTokenResult"> };
     readonly deleteAccessToken: { readonly args: { readonly byID?: string | null | undefined; readonly byToken?: string | null | undefined }; readonly result: SourceOf<"EmptyResponse"> | null };
+    readonly deleteExternalAccount: { readonly args: { readonly externalAccount: string }; readonly result: SourceOf<"EmptyResponse"> };
     readonly createOrganization: { readonly args: { readonly name: string; readonly displayName?: string | null | undefined }; readonly result: SourceOf<"Org"> };
     readonly updateOrganization: { readonly args: { readonly id: string; readonly displayName?: string | null | undefined }; readonly result: SourceOf<"Org"> };
     readonly deleteOrganization: { readonly args: { readonly organization: string; readonly hard?: boolean | null | undefined }; readonly result: SourceOf<"EmptyResponse"> | null };
@@ -1422,6 +1423,8 @@ export interface ObjectTypes {
     readonly serviceType: { readonly args: NoArguments; readonly result: string };
     readonly serviceID: { readonly args: NoArguments; readonly result: string };
     readonly accountID: { readonly args: NoArguments; readonly result: string };
+    readonly provider: { readonly args: NoArguments; readonly result: string };
+    readonly createdAt: { readonly args: NoArguments; readonly result: string };
   };
   readonly OrganizationMembershipConnection: {
     readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"OrganizationMembership">)[] };

@@ -78,10 +78,7 @@ export const teamMutations: Pick<
   createTeam: async (_, { name, displayName, readonly, parentTeam, parentTeamName }, context) => {
     const { actor, id } = context.author;
     if (readonly === true) context.requireSiteAdmin();
-    // The same message as for any other name that is taken, because the readers of repositories are confidential.
-    const { catalog } = context.services;
-    if (!context.viewer.isSiteAdmin && catalog.isReader(name))
-      throw new TrawlError("conflict", "team name is already taken");
+    requireFreeName(name, context);
     const parentId = findParent(parentTeam, parentTeamName, context) ?? 0;
     const given = { name, displayName: displayName ?? "", parentId, isReadonly: readonly === true, creatorId: id };
     return new TeamSource(await context.services.accounts.teams.create(given, actor));
@@ -95,8 +92,10 @@ export const teamMutations: Pick<
         "bad-request",
         "a team cannot have a parent and be a root: give either parentTeam or makeRoot",
       );
+    const isRenamed = typeof id === "string" && typeof name === "string" && name !== found.name;
+    if (isRenamed) requireFreeName(name, context);
     const changes = {
-      ...(typeof id === "string" && typeof name === "string" ? { name } : {}),
+      ...(isRenamed ? { name } : {}),
       ...(typeof displayName === "string" ? { displayName } : {}),
       ...(makeRoot === true ? { parentId: 0 } : parentId === undefined ? {} : { parentId }),
     };
@@ -155,6 +154,12 @@ function findMemberId(
   if (typeof userID === "string") return accounts.user(numericKey(userID, "User"))?.id;
   if (typeof username === "string") return accounts.userByName(username)?.id;
   return typeof email === "string" ? accounts.emails.findVerifiedOwner(email) : undefined;
+}
+
+/** The message is that for any other name that is taken, because the readers of repositories are confidential. */
+function requireFreeName(name: string, { viewer, services }: RequestContext): void {
+  if (!viewer.isSiteAdmin && services.isReservedName(name))
+    throw new TrawlError("conflict", "team name is already taken");
 }
 
 /** A team that the viewer may change. */

@@ -1,11 +1,19 @@
 import type { Accounts } from "../../account/identity/accounts.js";
 import type { Organization, User } from "../../account/identity/user.js";
 import type { Email } from "../../account/identity/emails.js";
+import type { LinkedIdentity } from "../../account/identity/identities.js";
 import { TrawlError } from "../../base/errors.js";
 import { filterInSteps, inOneStep, mapInSteps } from "../../base/yielding.js";
 import { actingForUser, requireUser, userSource } from "./account-access.js";
-import { OrganizationSource, TeamSource, UserSource, InvitationSource } from "../sources/account-sources.js";
+import {
+  ExternalAccountSource,
+  InvitationSource,
+  OrganizationSource,
+  TeamSource,
+  UserSource,
+} from "../sources/account-sources.js";
 import { emptyPage, nothing, paginate, paginateBothWays } from "./connection-types.js";
+import { parseGlobalId } from "../../browse/ids.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import type { ResolversOf } from "./resolver-types.js";
 import type { ObjectTypes } from "./schema-types.js";
@@ -69,7 +77,10 @@ export const user: ResolversOf<"User"> = {
     tokenPage(context.services.accounts.accessTokens.list(id), first, after, context),
   organizationInvitations: ({ user: of }, _, { services: { accounts } }) =>
     accounts.invitations.pendingFor(of).map((one) => new InvitationSource(one)),
-  externalAccounts: () => emptyPage,
+  externalAccounts: ({ user: { id } }, { first, after }, { services: { accounts } }) => {
+    const page = paginate(accounts.identities.forUser(id), first, after);
+    return { ...page, nodes: page.nodes.map((identity) => new ExternalAccountSource(identity)) };
+  },
   eventLogs: () => emptyPage,
   teams: async ({ user: { id } }, { first, after, search }, context) => {
     const {
@@ -127,6 +138,7 @@ export const userMutations: Pick<
   | "randomizeUserPassword"
   | "invalidateSessionsByID"
   | "invalidateSessionsByIDs"
+  | "deleteExternalAccount"
 > = {
   createUser: async (_, { username, email, verifiedEmail }, context) => {
     const actor = context.requireSiteAdmin();
@@ -141,6 +153,12 @@ export const userMutations: Pick<
     return { user: new UserSource(created), resetPasswordURL: externalUrl() + path };
   },
   deleteUser: (_, { user: id }, context) => deleteUsers([id], context),
+  deleteExternalAccount: async (_, { externalAccount }, context) => {
+    const { actor, viewer } = context;
+    const { id, userId } = requireIdentity(externalAccount, context);
+    await context.services.accounts.unlinkIdentity(id, viewer.isSiteAdmin && viewer.userId !== userId, actor);
+    return nothing;
+  },
   deleteUsers: (_, { users }, context) => deleteUsers(users, context),
   recoverUsers: (_, __, context) => {
     context.requireSiteAdmin();
@@ -321,4 +339,15 @@ function startOfPeriod(period: "TODAY" | "THIS_WEEK" | "THIS_MONTH" | "ALL_TIME"
     case "ALL_TIME":
       return 0;
   }
+}
+
+/** An account at a provider that the viewer may unlink. Others do not learn whether it is linked. */
+function requireIdentity(id: string, context: RequestContext): LinkedIdentity {
+  const { kind, key } = parseGlobalId(id);
+  if (kind !== "ExternalAccount" || typeof key !== "string")
+    throw new TrawlError("bad-request", `${JSON.stringify(id.slice(0, 200))} is not the id of an external account`);
+  const identity = context.services.accounts.identities.get(key);
+  if (identity !== undefined && context.mayActFor(identity.userId)) return identity;
+  if (context.viewer.isSiteAdmin) throw new TrawlError("not-found", "this account is not linked (any more)");
+  throw new TrawlError("forbidden", "must be authenticated as the authorized user or site admin");
 }

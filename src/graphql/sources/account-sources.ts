@@ -1,5 +1,6 @@
 import type { AccessToken, Organization, User } from "../../account/identity/user.js";
 import type { SavedSearch } from "../../account/settings/saved-searches.js";
+import type { LinkedIdentity } from "../../account/identity/identities.js";
 import type { Team } from "../../account/identity/teams.js";
 import { globalId } from "../../browse/ids.js";
 import type { Invitation } from "../../account/identity/invitations.js";
@@ -60,6 +61,37 @@ export class UserSource {
 
   get avatarURL(): null {
     return null;
+  }
+}
+
+/** An account at an identity provider. Only created for viewers who may see it. */
+export class ExternalAccountSource {
+  readonly __typename = "ExternalAccount";
+  readonly serviceType = "openidconnect";
+  readonly #identity: LinkedIdentity;
+
+  constructor(identity: LinkedIdentity) {
+    this.#identity = identity;
+  }
+
+  get id(): string {
+    return globalId("ExternalAccount", this.#identity.id);
+  }
+
+  get serviceID(): string {
+    return this.#identity.issuer;
+  }
+
+  get accountID(): string {
+    return this.#identity.subject;
+  }
+
+  get provider(): string {
+    return this.#identity.provider;
+  }
+
+  get createdAt(): string {
+    return this.#identity.linkedAt;
   }
 }
 

@@ -3,8 +3,9 @@ import { beginLink, sendForm } from "../api/api-error.js";
 import { useGraphql } from "../api/use-graphql.js";
 import { address } from "../route/router.js";
 import { viewer } from "../route/viewer.js";
-import { ActionError, useAction } from "../ui/action.js";
+import { type Action, ActionError, ConfirmButton, useAction } from "../ui/action.js";
 import { Form, TextField } from "../ui/form.js";
+import { formatDay } from "../ui/numbers.js";
 import { Found, State } from "../ui/states.js";
 import { graphql } from "../api/graphql.js";
 import { SettingsEditor } from "../editor/settings-editor.js";
@@ -50,7 +51,7 @@ export function AccountPage() {
             <Profile user={user} />
             <Tokens userId={user.id} maySudo={user.siteAdmin === true && user.username === viewer.name} />
             {user.username === viewer.name && <Password />}
-            {user.username === viewer.name && viewer.isSignedIn && <Providers />}
+            <Providers user={user} />
             <section class="panel account-part" aria-labelledby="settings-text">
               <h2 id="settings-text">Settings as JSON</h2>
               <p class="soft">They take precedence over those of your organizations and of the site.</p>
@@ -106,18 +107,86 @@ async function signOut(): Promise<void> {
   window.location.assign("/");
 }
 
-/** The accounts elsewhere with which the user may sign in. */
-function Providers() {
+const linkedQuery = `query LinkedAccounts($user: ID!) {
+  node(id: $user) {
+    ... on User { externalAccounts(first: 100) { nodes { id serviceID accountID provider createdAt } } }
+  }
+}`;
+
+const unlinkMutation = "mutation Unlink($id: ID!) { deleteExternalAccount(externalAccount: $id) { alwaysNil } }";
+
+interface LinkedAccount {
+  readonly id: string;
+  readonly serviceID: string;
+  readonly accountID: string;
+  readonly provider: string;
+  readonly createdAt: string;
+}
+
+/** The accounts elsewhere with which the user may sign in: those that are linked, and where others could be. */
+function Providers({ user }: { readonly user: AccountUser }) {
+  const used = useGraphql("LinkedAccounts", linkedQuery, { user: user.id });
   const action = useAction();
+  const mayLink = user.username === viewer.name && viewer.isSignedIn;
   const providers = viewer.signInWith ?? [];
-  if (providers.length === 0) return null;
+  const unlink = (id: string) =>
+    action.run(async () => {
+      await graphql("Unlink", unlinkMutation, { id });
+      // The session of this page may have begun with it.
+      window.location.reload();
+    });
+  return (
+    <Found used={used} what="the linked accounts">
+      {({ node }) => {
+        const linked = node?.externalAccounts?.nodes ?? [];
+        if (linked.length === 0 && (!mayLink || providers.length === 0)) return null;
+        return (
+          <section class="panel account-part" aria-labelledby="providers">
+            <h2 id="providers">Sign-in with other accounts</h2>
+            <ActionError action={action} />
+            {linked.length > 0 && <LinkedAccounts linked={linked} unlink={(id) => void unlink(id)} />}
+            {mayLink && <LinkButtons action={action} />}
+          </section>
+        );
+      }}
+    </Found>
+  );
+}
+
+interface LinkedAccountsProps {
+  readonly linked: readonly LinkedAccount[];
+  readonly unlink: (id: string) => void;
+}
+
+function LinkedAccounts({ linked, unlink }: LinkedAccountsProps) {
+  const labels = new Map((viewer.signInWith ?? []).map(({ name, label }) => [name, label]));
+  return (
+    <ul class="rows" aria-label="Linked accounts">
+      {linked.map(({ id, provider, serviceID, accountID, createdAt }) => (
+        <li key={id}>
+          <div class="row-main">
+            <span class="row-title">{labels.get(provider) ?? provider}</span>
+            <span title={serviceID}>{accountID}</span>
+            <span class="soft">linked on {formatDay(createdAt)}</span>
+          </div>
+          <div class="row-actions">
+            <ConfirmButton label="Unlink" about={accountID} act={() => unlink(id)}>
+              It is then of no use to sign in here, and sessions that began with it end, perhaps this one too. It can be
+              linked again.
+            </ConfirmButton>
+          </div>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function LinkButtons({ action }: { readonly action: Action }) {
   const link = (name: string) => action.run(async () => window.location.assign(await beginLink(name)));
   return (
-    <section class="panel account-part" aria-labelledby="providers">
-      <h2 id="providers">Sign-in with other accounts</h2>
+    <>
       <p class="soft">Link an account of yours to sign in here with it.</p>
-      <ActionError action={action} />
-      {providers.map(({ name, label }) => (
+      {(viewer.signInWith ?? []).map(({ name, label }) => (
         <button
           key={name}
           type="button"
@@ -128,7 +197,7 @@ function Providers() {
           Link an account of {label}
         </button>
       ))}
-    </section>
+    </>
   );
 }
 

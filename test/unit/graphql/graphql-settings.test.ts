@@ -184,6 +184,13 @@ t.test("organizations, teams, settings and saved searches", async (t) => {
       repositories: [{ name: "host/plans", url: "/nonexistent", private: true, readers: ["insiders"] }],
     });
     t.equal(await site.refusal("bob", taken), "team name is already taken", "by the readers of a repository");
+    type Made = Readonly<Record<"createTeam", { readonly id: string }>>;
+    const { createTeam } = await site.data<Made>("bob", 'mutation { createTeam(name: "outsiders") { id } }');
+    const rename = "mutation ($id: ID!, $n: String!) { updateTeam(id: $id, name: $n) { name } }";
+    const renamed = (n: string) => site.refusal("bob", rename, { id: createTeam.id, n });
+    t.equal(await renamed("insiders"), "team name is already taken", "nor by another name for one's own team");
+    t.equal(await renamed("outsiders"), "");
+    await site.data("bob", "mutation ($id: ID!) { deleteTeam(id: $id) { alwaysNil } }", { id: createTeam.id });
     await site.daemon.remove("host/plans");
     t.match(
       await site.data(
