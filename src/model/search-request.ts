@@ -68,7 +68,14 @@ export interface SearchScope {
   readonly timeoutMs: number;
   /** True to leave out revisions that are not indexed. */
   readonly onlyIndexedRevisions?: boolean;
+  /**
+   * Undefined unless only new commits are searched: by repository id and revision as typed, the commits whose histories are left
+   * out. A revision without one leaves out those of all others, and a repository without any is not searched.
+   */
+  readonly historyBase?: HistoryBase;
 }
+
+export type HistoryBase = ReadonlyMap<number, ReadonlyMap<string, string>>;
 
 export type ReceiptMode = "none" | "report" | "strict";
 

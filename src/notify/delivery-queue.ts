@@ -162,7 +162,15 @@ export class DeliveryQueue {
     const url = `${environment.baseUrl()}/search?${new URLSearchParams({ q: search.query, patternType: "standard" })}`;
     const { accounts } = environment;
     const owner = (accounts.user(search.ownerId) ?? accounts.organizations.get(search.ownerId))?.name ?? "";
-    const header = { id, createdAt, search, owner, searchId: environment.searchKey(search.id), url };
+    const header = {
+      id,
+      createdAt,
+      search,
+      owner,
+      searchId: environment.searchKey(search.id),
+      url,
+      baseUrl: environment.baseUrl(),
+    };
     return toBody(header, payload, (repositoryId) => environment.repository(repositoryId)?.name ?? "");
   }
 

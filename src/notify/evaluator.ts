@@ -1,23 +1,15 @@
 import type { SavedSearch } from "../account/settings/saved-searches.js";
 import { callAfter, type PendingCall } from "../base/deadline.js";
 import { errorMessage } from "../base/errors.js";
-import type { BaseRevisions, MatchChange } from "../model/match-change.js";
+import type { BaseRevisions } from "../model/match-change.js";
 import { ownRequest, type SearchRequest } from "../model/search-request.js";
 import type { Viewer } from "../model/viewer.js";
-import type { SearchChanges } from "../search/revisions/revision-changes.js";
+import { ChangeSummary, CommitSummary, type Summary } from "./summaries.js";
 import { type ChangeJournal, commitsBefore, type JournalEntry } from "./change-journal.js";
+import type { SearchEnd } from "../search/report/search-report.js";
 import type { NotifyEnvironment } from "./notify-environment.js";
-import {
-  type ChangeCounts,
-  changedRepositoriesMax,
-  noChanges,
-  payloadBytesMax,
-  payloadMatchesMax,
-  type StoredPayload,
-} from "./payload.js";
+import { changedRepositoriesMax, noChanges, type StoredPayload } from "./payload.js";
 import type { PositionStore, SearchPosition } from "./position-store.js";
-import { BaseListener, type JsonElements, parseElements, releaseAll } from "../model/search-listener.js";
-import type { Alert, Progress, Receipt } from "../model/stream-events.js";
 
 /** A search that cannot be evaluated is tried this many times before its owner is told. */
 const attemptsMax = 3;
@@ -44,6 +36,9 @@ interface Work {
   readonly commits: ReadonlyMap<number, ReadonlyMap<string, string>>;
   readonly to: number;
 }
+
+/** The revisions that were searched, and the commits at which they were; "" if a revision does not exist. */
+type Compared = readonly { readonly id: number; readonly revision: string; readonly commit: string }[];
 
 /** The request that finds the changes of a saved search, apart from what they are compared with. */
 export function searchRequest(
@@ -138,15 +133,19 @@ export class Evaluator {
     const viewer = viewerOf(search);
     // Nothing is missed by others: whoever turns it on again begins at that moment.
     if (viewer === undefined) return positions.set(search, { ...position, number: work.to, ahead: [] });
-    const sink = new ChangeSummarySink();
-    const changes = await this.#search(search, work, viewer, sink);
+    const { summary, compared } = await this.#search(search, work, viewer, position);
     if (!this.#isOpen) return;
-    environment.metrics.notificationEvaluations.inc({ outcome: changes === undefined ? "failed" : "good" });
-    if (changes === undefined) return this.#fail(search, position, work, sink.failure);
+    environment.metrics.notificationEvaluations.inc({ outcome: compared === undefined ? "failed" : "good" });
+    if (compared === undefined) return this.#fail(search, position, work, summary.failure);
     this.#failures.delete(search.id);
     this.#told.delete(search.id);
-    const next: SearchPosition = { key: position.key, number: work.to, ahead: this.#ahead(work, changes) };
-    const payload = toPayload(sink);
+    const next: SearchPosition = {
+      key: position.key,
+      number: work.to,
+      ahead: this.#ahead(work, compared),
+      ...summary.kept,
+    };
+    const payload = toPayload(summary);
     if (payload === undefined) positions.set(search, next);
     else await enqueue(search, payload, next);
   }
@@ -168,38 +167,81 @@ export class Evaluator {
     return { base, repositoryIds: new Set(commits.keys()), commits, to };
   }
 
-  /** Undefined if the search failed. */
+  /** `compared` is undefined if the search failed. */
   async #search(
     search: SavedSearch,
-    { base, repositoryIds }: Work,
+    work: Work,
     viewer: Viewer,
-    sink: ChangeSummarySink,
-  ): Promise<SearchChanges | undefined> {
-    const { searcher, limits } = this.#services.environment;
-    const { timeoutMs } = limits;
-    const scope = { repositoryIds, timeoutMs, onlyIndexedRevisions: true };
-    const end = (): void => sink.end();
+    position: SearchPosition,
+  ): Promise<{ readonly summary: Summary; readonly compared: Compared | undefined }> {
+    const request = searchRequest(search, viewer);
+    const kind = await this.#services.environment.searcher.watchedKind(request).catch((error: unknown) => error);
+    if (kind instanceof Error) {
+      const summary = new ChangeSummary();
+      summary.error(kind.message);
+      return { summary, compared: undefined };
+    }
+    const summary = kind === "commits" ? new CommitSummary(position.told ?? []) : new ChangeSummary();
+    const end = (): void => summary.end();
     this.#stop.signal.addEventListener("abort", end);
     try {
-      const request = { ...searchRequest(search, viewer), scope, since: base };
-      return (await searcher.sendChanges(request, sink, "changes")).changes;
+      const compared =
+        summary instanceof CommitSummary
+          ? await this.#searchCommits(request, work, summary)
+          : await this.#searchFiles(request, work, summary);
+      return { summary, compared };
     } finally {
       this.#stop.signal.removeEventListener("abort", end);
     }
+  }
+
+  async #searchFiles(
+    request: SearchRequest,
+    { base, repositoryIds }: Work,
+    summary: ChangeSummary,
+  ): Promise<Compared | undefined> {
+    const { searcher, limits } = this.#services.environment;
+    const scope = { repositoryIds, timeoutMs: limits.timeoutMs, onlyIndexedRevisions: true };
+    const { changes: found } = await searcher.sendChanges({ ...request, scope, since: base }, summary, "changes");
+    return found?.changes.map(({ repository, revision, commit = "" }) => ({ id: repository.id, revision, commit }));
+  }
+
+  /** Searches for the commits that the revisions reach now, and did not reach at the commits of the journal. */
+  async #searchCommits(
+    request: SearchRequest,
+    { repositoryIds, commits }: Work,
+    summary: CommitSummary,
+  ): Promise<Compared | undefined> {
+    const { searcher, limits, repository } = this.#services.environment;
+    const scope = { repositoryIds, timeoutMs: limits.timeoutMs, onlyIndexedRevisions: true, historyBase: commits };
+    let found: SearchEnd | undefined;
+    const ended = new Promise<void>((resolve) => summary.onClosed(resolve));
+    searcher.run({ ...request, scope }, summary, (end) => {
+      found = end;
+    });
+    await ended;
+    if (found === undefined) return undefined;
+    summary.judge(found, commits);
+    if (summary.isUnknown || found.receipt === undefined) return undefined;
+    const revisions = found.receipt.revisions();
+    return [...repositoryIds].flatMap((id) => {
+      const searched = revisions.get(repository(id)?.name ?? "") ?? [];
+      return [...searched].map(([revision, commit]) => ({ id, revision, commit }));
+    });
   }
 
   /**
    * The commits that were compared, of repositories that have changed again meanwhile: the search may have seen that
    * change already, or not.
    */
-  #ahead({ commits, to }: Work, { changes }: SearchChanges): SearchPosition["ahead"] {
+  #ahead({ commits, to }: Work, revisions: Compared): SearchPosition["ahead"] {
     const later = new Set(this.#services.journal.after(to).map(({ repositoryId }: JournalEntry) => repositoryId));
     return [...commits].flatMap(([id, before]) => {
       if (!later.has(id)) return [];
       const compared = new Map(before);
-      for (const { repository, revision, commit } of changes) {
-        if (repository.id !== id) continue;
-        if (commit === undefined) compared.delete(revision);
+      for (const { id: comparedId, revision, commit } of revisions) {
+        if (comparedId !== id) continue;
+        if (commit === "") compared.delete(revision);
         else compared.set(revision, commit);
       }
       return [[id, [...compared]] as const];
@@ -227,79 +269,17 @@ function failure(error: string): StoredPayload {
 }
 
 /** Undefined if nothing that matches has changed. */
-function toPayload({ counts, came: matches, receipt, failure: error }: ChangeSummarySink): StoredPayload | undefined {
-  if (error !== "") return failure(error);
+function toPayload(summary: Summary): StoredPayload | undefined {
+  const { counts, receipt, failure: error } = summary;
+  if (error !== "" && counts.size === 0) return failure(error);
   if (counts.size === 0) return undefined;
   if (counts.size > changedRepositoriesMax)
     return failure(
       `the results changed in ${counts.size} repositories, which is more than can be listed: search again`,
     );
   const repositories = [...counts].map(([id, changes]) => ({ id, ...noChanges, ...changes }));
-  if (receipt === undefined) return { event: "search.changes", repositories, matches };
+  const said = error === "" ? {} : { error };
+  if (receipt === undefined) return { ...summary.found, repositories, ...said };
   const { generation, complete, documentsSearched } = receipt;
-  return { event: "search.changes", repositories, matches, receipt: { generation, complete, documentsSearched } };
-}
-
-/** Reported as pending after each event until the next turn of the event loop, so that parsing does not block it. */
-const pausedBytes = 1 << 30;
-
-/**
- * The sink of a search for changes: counts the changes of each repository, and keeps the first matches that came, as
- * many as fit into a payload.
- */
-class ChangeSummarySink extends BaseListener {
-  readonly counts = new Map<number, ChangeCounts>();
-  /** The first matches that came. */
-  readonly came: MatchChange[] = [];
-  #matchBytes = 0;
-  /** Of the newer state; undefined if the search had no results to compare. */
-  receipt: Receipt | undefined;
-  /** Why the search failed; "" if it did not. */
-  failure = "";
-  #isPaused = false;
-
-  override get pendingBytes(): number {
-    return this.#isPaused ? pausedBytes : 0;
-  }
-
-  override changes(parts: readonly JsonElements[]): void {
-    if (this.closed) return releaseAll(parts);
-    for (const change of parseElements<MatchChange>(parts)) {
-      const before = this.counts.get(change.repositoryID) ?? noChanges;
-      this.counts.set(change.repositoryID, { ...before, [change.change]: before[change.change] + 1 });
-      if (change.change === "came" && this.came.length < payloadMatchesMax) this.#keep(change);
-    }
-    this.#pause();
-  }
-
-  override progress({ receipt }: Progress): void {
-    if (!this.closed) this.receipt = receipt ?? this.receipt;
-  }
-
-  /** An alert of a search that has no receipt is why it could not run. */
-  override alert({ title, description }: Alert): void {
-    if (this.closed || this.failure !== "" || this.receipt !== undefined) return;
-    this.failure = description === undefined ? title : `${title}: ${description}`;
-  }
-
-  override error(message: string): void {
-    if (!this.closed) this.failure = message;
-  }
-
-  /** A long line is left out: the link leads to it. */
-  #keep(change: MatchChange): void {
-    const bytes = Buffer.byteLength(JSON.stringify(change));
-    if (this.#matchBytes + bytes > payloadBytesMax) return;
-    this.#matchBytes += bytes;
-    this.came.push(change);
-  }
-
-  #pause(): void {
-    if (this.#isPaused) return;
-    this.#isPaused = true;
-    setImmediate(() => {
-      this.#isPaused = false;
-      this.drained();
-    });
-  }
+  return { ...summary.found, repositories, receipt: { generation, complete, documentsSearched }, ...said };
 }

@@ -85,9 +85,9 @@ export class Notifications {
     return this.#journal.stage(changed);
   }
 
-  /** Throws `bad-query`, or `bad-request` if the query is not one whose changes can be found. */
+  /** Throws `bad-query`, or `bad-request` if the query is not one of whose results the new ones can be found. */
   async requireEvaluable(search: Pick<SavedSearch, "query" | "ownerId">, viewer: Viewer): Promise<void> {
-    await this.#environment.searcher.requireComparable(searchRequest(search, viewer));
+    await this.#environment.searcher.watchedKind(searchRequest(search, viewer));
   }
 
   /**

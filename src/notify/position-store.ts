@@ -13,6 +13,11 @@ export interface SearchPosition {
   readonly number: number;
   /** Commits of repositories that were compared at a later state than that, by repository id. */
   readonly ahead: readonly (readonly [repositoryId: number, commits: readonly (readonly [string, string])[]])[];
+  /**
+   * The last commits that were told, as `toldKey` writes them: a branch may be moved away from a commit and back. Absent unless the search
+   * is for commits.
+   */
+  readonly told?: readonly string[];
 }
 
 /**

@@ -309,6 +309,7 @@ export class LocalSource {
         onParked: () => listener.parked(),
         onFailure: (repository, reason) => record.excluded.push({ repository, reason, isLate: false }),
         nowMs,
+        base: request.scope?.historyBase,
       });
       await this.#histories.run(this.#resolutions);
     } finally {

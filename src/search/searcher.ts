@@ -25,6 +25,8 @@ import {
   type ChangeProgress,
   type ChangeRequest,
   type ChangeServices,
+  type WatchedKind,
+  watchedKind,
   requireComparable,
   sendChanges,
 } from "./changes/change-search.js";
@@ -358,9 +360,12 @@ export class Searcher {
     requireCountable(await resultWhileYielding(this.#plan(request)), request.groups.by);
   }
 
-  /** Throws `bad-query`, or `bad-request` if changes of its results cannot be searched for. */
-  async requireComparable(request: SearchRequest): Promise<void> {
-    requireComparable(await resultWhileYielding(this.#plan(request)));
+  /**
+   * What the results are of a search that is repeated to tell what is new. Throws `bad-query`, or `bad-request` if the new ones cannot
+   * be told from the others.
+   */
+  async watchedKind(request: SearchRequest): Promise<WatchedKind> {
+    return watchedKind(await resultWhileYielding(this.#plan(request)));
   }
 
   /** An error thrown by a search before it runs must release its permit. */

@@ -1,5 +1,7 @@
 /** Notifications of saved searches, sent to a real receiver. */
 import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import t, { type Test } from "tap";
 import { sleep } from "../../src/base/deadline.js";
 import { type DaemonProcess, dataDirectory, testDaemon, textsOnly } from "../support/daemon.js";
@@ -79,7 +81,12 @@ const testMutation = "mutation ($id: ID!) { testSavedSearchNotification(id: $id)
 
 /** One daemon for all tests, each with a receiver of its own. */
 async function makeSite(t: Test) {
-  const receivers = [await Receiver.start(t), await Receiver.start(t), await Receiver.start(t)] as const;
+  const receivers = [
+    await Receiver.start(t),
+    await Receiver.start(t),
+    await Receiver.start(t),
+    await Receiver.start(t),
+  ] as const;
   const data = dataDirectory(t);
   const options = [
     `notifications.origins=${JSON.stringify(receivers.map(({ origin }) => origin))}`,
@@ -102,6 +109,8 @@ let site: Awaited<ReturnType<typeof makeSite>>;
 t.before(async () => {
   site = await makeSite(t);
 });
+
+const author = ["-c", "user.name=Fixture", "-c", "user.email=fixture@example.org"];
 
 function commit(source: GitFixture, files: Readonly<Record<string, string>>): void {
   source.commit({ branch: "main", files });
@@ -128,12 +137,15 @@ t.test("a saved search is told what came, went and moved", async (t) => {
     /must not contain a user/,
   );
   t.match(await bob.error(enableMutation, { id, url: receiver.origin }), /no such saved search/);
-  const commits = await ann.save("needle type:commit");
-  t.match(
-    await ann.error(enableMutation, { id: commits, url: receiver.origin }),
-    /changes of commits and diffs cannot be searched for/,
-  );
-  t.match(await ann.error(testMutation, { id: commits }), /turn them on first/);
+  for (const [query, reason] of [
+    ["(needle type:commit) or needle", /commits and files cannot be watched together/],
+    ["needle type:commit select:repo", /remove select:/],
+    ["needle repo:has.content(a)", /changes of repositories by content or date cannot be searched for/],
+  ] as const) {
+    const refused = await ann.save(query);
+    t.match(await ann.error(enableMutation, { id: refused, url: receiver.origin }), reason);
+    t.match(await ann.error(testMutation, { id: refused }), /turn them on first/);
+  }
 
   const secret = await ann.enable(id, `${receiver.origin}/hook`);
   await ann.call(testMutation, { id });
@@ -292,6 +304,150 @@ t.test("an owner is told nothing about what it may not see", async (t) => {
   await until("the others are told", () => new Set(pathsOf("needle end")).size === 2);
   t.same(pathsOf("needle 6"), []);
   t.notOk(pathsOf("needle end").includes("/core"));
+});
+
+t.test("each new commit is told once", async (t) => {
+  const { daemon, restart, ann } = site;
+  const [, , , receiver] = site.receivers;
+  const source = fixture(t);
+  const add = (message: string, branch = "main"): string =>
+    source.commit({ branch, files: { "a.txt": message }, message });
+  add("needle old");
+  add("needle older on dev", "dev");
+  const name = "history";
+  await daemon().add(name, source.path, ["main", "dev"]);
+  const sync = (): Promise<unknown> => daemon().sync(name);
+  const id = await ann.save("needle type:commit index:only repo:^history$");
+  await ann.enable(id, `${receiver.origin}/commits`);
+  const ofDiffs = await ann.save("needle type:diff type:commit repo:^history$ rev:main:dev");
+  await ann.enable(ofDiffs, `${receiver.origin}/diffs`);
+  const bodies = (path: string) =>
+    new Map(
+      receiver.received
+        .filter((one) => one.path === path && one.status === 200 && one.body.event === "search.commits")
+        .map(({ body }) => [body.id, body]),
+    );
+  const told = (path: string): string[] =>
+    [...bodies(path).values()].flatMap(({ commits = [] }) => commits.map(({ message }) => message.trim()));
+  const untilTold = async (path: string, ...messages: string[]): Promise<void> => {
+    await until(
+      () => `${path} is told of ${messages.join()}, and not only of ${told(path).join()}`,
+      () => messages.every((message) => told(path).includes(message)),
+    );
+  };
+
+  // The first message has what came since, and nothing of what was there before.
+  const first = add("needle 1");
+  add("nothing of interest");
+  add("needle dev", "dev");
+  await sync();
+  await untilTold("/commits", "needle 1");
+  await untilTold("/diffs", "needle 1", "needle dev");
+  const [body] = bodies("/commits").values();
+  t.match(body, {
+    event: "search.commits",
+    search: { id },
+    counts: { came: 1, went: 0, moved: 0 },
+    repositories: [{ repository: name, came: 1 }],
+    commits: [{ repository: name, commit: first, authorName: "Fixture", message: "needle 1" }],
+    commitsOmitted: 0,
+    receipt: { complete: true },
+  });
+  t.match(body?.commits?.[0]?.url, /^http:.*\/history\/-\/commit\/[0-9a-f]{40}$/);
+  t.notOk("matches" in (body ?? {}));
+  const diffs = [...bodies("/diffs").values()].flatMap(({ commits = [] }) => commits);
+  t.ok(
+    diffs.every(({ commit, diff }) => commit !== first || /\+needle 1/.test(diff)),
+    "of a diff, what it changed",
+  );
+
+  // What was merged is not new where both branches are searched, and is in the other search.
+  source.git(
+    "update-ref",
+    "refs/heads/main",
+    source.git(...author, "commit-tree", "dev^{tree}", "-p", "main", "-p", "dev", "-m", "a merge").trim(),
+  );
+  await sync();
+  await untilTold("/commits", "needle dev");
+
+  // A commit that was rewritten is a new one. One that comes back is not.
+  const before = source.git("rev-parse", "main").trim();
+  source.updateRef(
+    "refs/heads/main",
+    source.git(...author, "commit-tree", "main^{tree}", "-p", "main^1", "-m", "needle rewritten").trim(),
+  );
+  await sync();
+  await untilTold("/commits", "needle rewritten");
+  const rewritten = source.git("rev-parse", "main").trim();
+  source.updateRef("refs/heads/main", before);
+  await sync();
+  source.updateRef("refs/heads/main", rewritten);
+  add("needle 2");
+  await sync();
+  await untilTold("/commits", "needle 2");
+
+  // The receiver fails, the daemon is killed, and a commit arrives meanwhile.
+  receiver.statuses.push(500, 500);
+  add("needle 3");
+  await sync();
+  await until("two attempts fail", () => receiver.statuses.length === 0);
+  await daemon().kill();
+  add("needle 4");
+  await restart();
+  await sync();
+  await untilTold("/commits", "needle 3", "needle 4");
+  await untilTold("/diffs", "needle 3", "needle 4");
+
+  // More than a body has.
+  for (let i = 0; i < 103; i++) add(`needle many ${i}`);
+  await sync();
+  await untilTold("/commits", "needle many 102");
+  t.match([...bodies("/commits").values()].at(-1), { counts: { came: 103 }, commitsOmitted: 3 });
+
+  // No evaluation before the earlier commits are gone, because messages wait.
+  const { respond } = receiver;
+  let answer = (): void => undefined;
+  const answered = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  receiver.respond = (...args) => void answered.then(() => respond(...args));
+  for (let i = 0; i < 10; i++) await ann.call(testMutation, { id });
+  source.commit({ branch: "main", files: { "a.txt": "x" }, message: "needle from nothing", orphan: true });
+  source.deleteBranch("dev");
+  await sync();
+  // Its mirror is the newest one.
+  const mirrors = readdirSync(join(daemon().data, "mirrors")).map((file) => Number.parseInt(file, 10));
+  const mirror = join(daemon().data, "mirrors", `${Math.max(...mirrors)}.git`);
+  source.git("--git-dir", mirror, "reflog", "expire", "--expire=now", "--all");
+  source.git("--git-dir", mirror, "-c", "gc.cruftPacks=false", "gc", "--quiet", "--prune=now");
+  answer();
+  receiver.respond = respond;
+  await until("it is told that this is not known", () =>
+    receiver.received.some(({ path, body: { event } }) => path === "/commits" && event === "search.failed"),
+  );
+  t.match(
+    receiver.received.find(({ body: { event } }) => event === "search.failed")?.body.error,
+    /not known which are new/,
+  );
+  add("needle last");
+  await sync();
+  await untilTold("/commits", "needle last");
+
+  const expected = ["1", "older on dev", "dev", "rewritten", "2", "3", "4", "last"].map((word) => `needle ${word}`);
+  t.same(
+    told("/commits")
+      .filter((message) => !message.includes("many"))
+      .sort(),
+    expected.sort(),
+    "each once",
+  );
+  t.same(
+    told("/diffs").filter((message) => message === "needle dev"),
+    ["needle dev"],
+  );
+  t.equal(new Set(told("/diffs")).size, told("/diffs").length, "each once, as a commit or as a diff");
+  for (const one of [id, ofDiffs]) await ann.call(disableMutation, { id: one });
+  await daemon().remove(name);
 });
 
 // In `make test` the first one kills the daemon between an attempt that failed and the next one.

@@ -16,6 +16,10 @@ export interface Notification {
   readonly repositories: readonly { readonly repository: string; readonly came: number }[];
   readonly matches: readonly MatchChange[];
   readonly matchesOmitted: number;
+  readonly commits?: readonly Readonly<
+    Record<"repository" | "commit" | "authorName" | "message" | "diff" | "url", string>
+  >[];
+  readonly commitsOmitted?: number;
   readonly generation?: string;
   readonly receipt?: { readonly complete: boolean; readonly documentsSearched: number };
 }

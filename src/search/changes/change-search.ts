@@ -55,6 +55,27 @@ export function requireComparable(plan: SearchPlan): void {
     refuse("what results belong to", "use select:content, select:file or select:symbol, or no select:");
 }
 
+/** What changes of results are about: places in files, or commits. */
+export type WatchedKind = "files" | "commits";
+
+/**
+ * Of what the results of the plan are, for a search that is repeated to tell what is new. Throws `bad-request` if the new ones cannot
+ * be told from the others.
+ */
+export function watchedKind(plan: SearchPlan): WatchedKind {
+  const areHistories = plan.basicQueries.map(({ history }) => history.length > 0);
+  if (!areHistories.includes(true)) {
+    requireComparable(plan);
+    return "files";
+  }
+  const hasOthers = plan.basicQueries.some(({ text, repositoryNames }) => (text ?? repositoryNames) !== undefined);
+  if (hasOthers || areHistories.includes(false))
+    throw new TrawlError("bad-request", "commits and files cannot be watched together: save two searches");
+  if (plan.resultOptions.some(({ select = "commit" }) => !/^commit(?:\.|$)/.test(select)))
+    throw new TrawlError("bad-request", "new commits are told as commits: remove select: from the query");
+  return "commits";
+}
+
 /** The outcome for the caller; the client has had all events but `done`. */
 export interface ChangeOutcome {
   /** What was compared; undefined if the search failed, or the client has left. */

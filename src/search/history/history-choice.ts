@@ -1,4 +1,5 @@
 import type { Repository } from "../../model/repository.js";
+import type { HistoryBase } from "../../model/search-request.js";
 import {
   type CoverResult,
   type CoverTask,
@@ -9,7 +10,7 @@ import {
 } from "../../protocol/history-messages.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
 import type { YesNoOnly } from "../../query/fields/values.js";
-import { type Resolution, searchedChoices } from "../repositories/repository-resolver.js";
+import { commitAt, type Resolution, searchedChoices } from "../repositories/repository-resolver.js";
 import { BoundedMap } from "../../base/bounded-map.js";
 import type { CommitList } from "../../git/history/commit-list.js";
 import type { ReadLimits, ReadPool } from "../../pool/read-pool.js";
@@ -47,8 +48,15 @@ export function searchesHistory({ basicQueries }: SearchPlan): boolean {
   return basicQueries.some(({ history }) => history.length > 0);
 }
 
-/** The repositories whose history is searched, in the order of their results: more stars first, then newer ones. */
-export function* chooseHistories(plan: SearchPlan, resolutions: readonly Resolution[]): Generator<HistoryChoice, void> {
+/**
+ * The repositories whose history is searched, in the order of their results: more stars first, then newer ones. With a
+ * `base`, only commits that it does not reach.
+ */
+export function* chooseHistories(
+  plan: SearchPlan,
+  resolutions: readonly Resolution[],
+  base?: HistoryBase,
+): Generator<HistoryChoice, void> {
   const queries = plan.basicQueries.flatMap(({ history, repositories, optionsIndex }, i): HistoryQuery[] =>
     history.length === 0
       ? []
@@ -65,13 +73,16 @@ export function* chooseHistories(plan: SearchPlan, resolutions: readonly Resolut
     // It is reported as being cloned, or missing.
     if (repository.generation === 0) continue;
     const groups = new Map<string, HistoryGroup>();
-    for (const query of queriesOfIt) {
-      const group = makeGroup(query, repository);
+    const makeGroups = (query: HistoryQuery): readonly HistoryGroup[] =>
+      base === undefined
+        ? [makeGroup(query, repository)]
+        : newCommitGroups(query, repository, base.get(repository.id) ?? new Map());
+    for (const group of queriesOfIt.flatMap(makeGroups)) {
       const key = JSON.stringify([group.from, group.fromHead, group.without, group.index]);
       const known = groups.get(key);
       groups.set(key, known === undefined ? group : { ...known, plans: [...known.plans, ...group.plans] });
     }
-    yield { repository, groups: [...groups.values()] };
+    if (groups.size > 0) yield { repository, groups: [...groups.values()] };
   }
 }
 
@@ -82,6 +93,31 @@ function makeGroup({ resolution, without, index, plans }: HistoryQuery, reposito
   );
   const from = [...new Set(commits.filter((commit) => commit !== undefined))].sort();
   return { from, fromHead: commits.includes(undefined), without, index, plans };
+}
+
+/**
+ * Groups of the commits that the revisions reach and did not reach before. A revision that did not exist before has those that no
+ * other one had reached. What is not indexed is read from the mirror, whatever the query says: the index gets commits some
+ * time after they became searchable.
+ */
+function newCommitGroups(
+  { resolution, without, index, plans }: HistoryQuery,
+  repository: Repository,
+  before: ReadonlyMap<string, string>,
+): readonly HistoryGroup[] {
+  if (before.size === 0) return [];
+  const reached = [...new Set(before.values())].sort();
+  // By both ends: several revisions may be the same branch.
+  const groups = new Map<string, HistoryGroup>();
+  for (const choice of searchedChoices(resolution, repository)) {
+    const commit = commitAt(repository, choice)?.commit;
+    const earlier = before.get(choice.typed);
+    if (commit === undefined || commit === earlier) continue;
+    const left = [...without, ...(earlier === undefined ? reached : [earlier])];
+    const group = { from: [commit], fromHead: false, without: left, index: index === "only" ? "yes" : index, plans };
+    groups.set(`${commit} ${earlier}`, group);
+  }
+  return [...groups.values()];
 }
 
 interface QueriedRepository {

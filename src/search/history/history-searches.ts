@@ -1,4 +1,5 @@
 import { errorMessage, TrawlError } from "../../base/errors.js";
+import type { HistoryBase } from "../../model/search-request.js";
 import type { FoundCommit } from "../../protocol/commit-page.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
 import type { Resolution } from "../repositories/repository-resolver.js";
@@ -26,6 +27,8 @@ export interface HistoryOwner {
   readonly onParked: () => void;
   readonly onFailure: (repository: string, reason: string) => void;
   readonly nowMs: number;
+  /** Undefined unless only new commits are searched. */
+  readonly base: HistoryBase | undefined;
 }
 
 /**
@@ -50,7 +53,7 @@ export class HistorySearches {
   /** Resolves when all histories are searched, or when the search is stopped; never rejects. */
   async run(resolutions: readonly Resolution[]): Promise<void> {
     const { context } = this.#owner;
-    const choices = chooseHistories(this.#plan, resolutions);
+    const choices = chooseHistories(this.#plan, resolutions, this.#owner.base);
     const waiting: Started[] = [];
     const start = (): void => {
       const { value, done } = choices.next();

@@ -143,6 +143,8 @@ function describe({ event, state, came, went, moved, attempts }: Delivery): stri
       ? "a test"
       : event === "search.failed"
         ? "a failure"
-        : `${came} came, ${went} went, ${moved} moved`;
+        : event === "search.commits"
+          ? `${came} new commits`
+          : `${came} came, ${went} went, ${moved} moved`;
   return `${what}, ${stateNames[state]}${attempts > 1 ? ` after ${attempts} attempts` : ""}`;
 }
