@@ -15,7 +15,7 @@ const pauseMsUsual = 5;
  * and long waits on a busy machine take no processor time from what they wait for: a look is often a whole search.
  */
 const pauseGrowth = 1.25;
-const pauseMsMax = 100;
+const pauseMsMax = 250;
 
 /** Waits until `holds` resolves with true; throws if it does not in time, with `what` as it is then. */
 export async function until(
