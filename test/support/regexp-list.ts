@@ -10,7 +10,12 @@ export interface ListedRegexp {
 }
 
 export function regexpsOf(path: string, text: string): ListedRegexp[] {
-  const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
+  // Comments need not be parsed, which takes as long as the rest.
+  const options = {
+    languageVersion: ts.ScriptTarget.Latest,
+    jsDocParsingMode: ts.JSDocParsingMode.ParseNone,
+  };
+  const file = ts.createSourceFile(path, text, options, false);
   const found: ListedRegexp[] = [];
   const visit = (node: ts.Node) => {
     const pattern = ts.isRegularExpressionLiteral(node)
@@ -20,8 +25,8 @@ export function regexpsOf(path: string, text: string): ListedRegexp[] {
         : null;
     if (pattern !== null)
       found.push({
-        line: file.getLineAndCharacterOfPosition(node.getStart()).line + 1,
-        text: node.getText().replace(/\s+/g, " "),
+        line: file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1,
+        text: node.getText(file).replace(/\s+/g, " "),
         pattern,
       });
     ts.forEachChild(node, visit);
@@ -36,7 +41,8 @@ function literalPattern(text: string): ListedRegexp["pattern"] {
 }
 
 function isMade(node: ts.Node): node is ts.NewExpression | ts.CallExpression {
-  return (ts.isNewExpression(node) || ts.isCallExpression(node)) && node.expression.getText() === "RegExp";
+  if (!ts.isNewExpression(node) && !ts.isCallExpression(node)) return false;
+  return ts.isIdentifier(node.expression) && node.expression.text === "RegExp";
 }
 
 function madePattern(file: ts.SourceFile, node: ts.NewExpression | ts.CallExpression): ListedRegexp["pattern"] {
@@ -83,7 +89,7 @@ function joinedTextOf(
 function constantOf(file: ts.SourceFile, name: string): ts.Expression | undefined {
   for (const statement of file.statements) {
     if (!ts.isVariableStatement(statement) || (statement.declarationList.flags & ts.NodeFlags.Const) === 0) continue;
-    const declaration = statement.declarationList.declarations.find((one) => one.name.getText() === name);
+    const declaration = statement.declarationList.declarations.find((one) => one.name.getText(file) === name);
     if (declaration !== undefined) return declaration.initializer;
   }
   return undefined;
