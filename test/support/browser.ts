@@ -66,20 +66,58 @@ export interface PageOptions extends BrowserContextOptions {
   readonly init?: string;
 }
 
+/** What can be set for each use of a tab. */
+const settable: ReadonlySet<string> = new Set(["allowed", "colorScheme", "storageState", "viewport"]);
+
+/** A tab of each browser that the next test may use: it shows a text of the server, and has nothing of the last test. */
+const idle = new WeakMap<Browser, Page>();
+
 /**
- * Calls `use` with a page of a session of its own, and closes it. The test fails if there was an error or a warning on
+ * Calls `use` with a page without cookies or other traces of earlier ones. The test fails if there was an error or a warning on
  * the console, an exception that nothing caught, or a request to another host.
+ *
+ * Tests share a tab, since a new one starts a process and compiles the scripts again: half of the processor time of a page.
+ * Those with other options than colours, size and cookies have one of their own.
  */
-export async function withPage(
-  t: Test,
-  browser: Browser,
-  url: string,
-  { allowed = [], init, ...options }: PageOptions,
-  use: (page: Page) => Promise<void>,
-): Promise<void> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+export async function withPage(t: Test, browser: Browser, url: string, options: PageOptions, use: Use): Promise<void> {
+  const isShared = Object.keys(options).every((name) => settable.has(name)) && typeof options.storageState !== "string";
+  const page = (isShared ? takeIdle(browser) : undefined) ?? (await newTab(browser, isShared ? {} : options));
+  let isReusable = false;
+  try {
+    if (isShared) await prepare(page, options);
+    await usePage(t, page, url, options, use);
+    isReusable = isShared;
+  } finally {
+    if (isReusable && (await clean(page, url))) idle.set(browser, page);
+    else await page.context().close();
+  }
+}
+
+type Use = (page: Page) => Promise<void>;
+
+function takeIdle(browser: Browser): Page | undefined {
+  const page = idle.get(browser);
+  idle.delete(browser);
+  return page;
+}
+
+async function newTab(browser: Browser, { init, ...options }: PageOptions): Promise<Page> {
+  const context = await browser.newContext({ viewport: defaultSize, ...options });
   const page = await context.newPage();
   page.setDefaultTimeout(waitMsMax);
+  if (init !== undefined) await page.addInitScript(init);
+  return page;
+}
+
+const defaultSize = { width: 1280, height: 800 };
+
+async function prepare(page: Page, { viewport, colorScheme, storageState }: PageOptions): Promise<void> {
+  await page.setViewportSize(viewport ?? defaultSize);
+  await page.emulateMedia({ colorScheme: colorScheme ?? "light" });
+  if (typeof storageState === "object") await page.context().addCookies(storageState.cookies);
+}
+
+async function usePage(t: Test, page: Page, url: string, { allowed = [] }: PageOptions, use: Use): Promise<void> {
   const faults: string[] = [];
   page.on("console", (message) => {
     if (message.type() === "error" || message.type() === "warning") faults.push(`console: ${message.text()}`);
@@ -89,18 +127,35 @@ export async function withPage(
     const { protocol, origin } = new URL(request.url());
     if (protocol !== "blob:" && origin !== new URL(url).origin) faults.push(`request to ${request.url()}`);
   });
-  if (init !== undefined) await page.addInitScript(init);
-  try {
-    await page.goto(url);
-    await use(page);
-  } finally {
-    await context.close();
-  }
+  await page.goto(url);
+  await use(page);
+  // What the page has said before is here when it has answered, unless it is being left.
+  await page.evaluate("0").catch(() => undefined);
+  for (const event of ["console", "pageerror", "request", "response"] as const) page.removeAllListeners(event);
   t.same(
     faults.filter((fault) => !allowed.some((pattern) => pattern.test(fault))),
     [],
     "no console error, no exception and no request to another host",
   );
+}
+
+/** Removes all that a test may have left in the tab. Returns false if the server does not answer, so that something stays. */
+async function clean(page: Page, url: string): Promise<boolean> {
+  const context = page.context();
+  try {
+    for (const other of context.pages()) if (other !== page) await other.close();
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+    await context.setOffline(false);
+    await context.clearCookies();
+    await page.goto(new URL("/healthz", url).href);
+    const session = await context.newCDPSession(page);
+    await session.send("Storage.clearDataForOrigin", { origin: new URL(url).origin, storageTypes: "all" });
+    await session.detach();
+    await page.mouse.move(0, 0);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** For `PageOptions.init`: the clock of the page differs by this from that of the server. */
@@ -126,9 +181,10 @@ interface AxeViolation {
 export async function findViolations(page: Page): Promise<readonly string[]> {
   // Once in each document: it is half a megabyte.
   if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(axeSource);
-  // Elements without a fault are not described, which takes longer than to find those with one.
+  // Elements without a fault are not described, which takes longer than to find those with one. The style sheets are not parsed
+  // for a rule that is not on.
   const found = await page.evaluate<readonly AxeViolation[]>(
-    'axe.run({ resultTypes: ["violations"] }).then(({ violations }) => violations)',
+    'axe.run({ resultTypes: ["violations"], preload: { assets: ["media"] } }).then(({ violations }) => violations)',
   );
   return found.flatMap(({ id, help, nodes }) =>
     nodes.map(({ html, failureSummary = "" }) => `${id}: ${help}: ${html.slice(0, 200)} ${failureSummary}`),
