@@ -36,8 +36,11 @@ import { addStats, noStats, type SearchStats } from "../../protocol/search-optio
 import { ShardTable } from "../../protocol/shard-table.js";
 import type { ShardSnapshot } from "../../store/shard-store.js";
 import {
+  aloneBytesMax,
   aloneContentsMax,
   aloneMs,
+  aloneWordsMs,
+  bytesPerCandidate,
   isCancelled,
   isOverdue,
   mayAskForHelp,
@@ -179,10 +182,10 @@ export class SearchSlice {
         const document = found[i];
         assert(document < reader.documentCount, "a document that was found is one of the shard");
         if (written.has(document)) continue;
-        const [content, summary] = [reader.contentId(document), searched.repositorySummary(document)];
+        const summary = searched.repositorySummary(document);
         for (const revision of searched.revisions(document))
           this.#writer.count(
-            { document, content, summary, revision },
+            { document, summary, revision },
             found[i + 1] % rangesInPath,
             found[i + 1] >= rangesInPath,
           );
@@ -492,7 +495,11 @@ export class RankSlice {
   /** Undefined if shards are ranked the general way. */
   readonly #words: WordRanker | undefined;
   #mayRequestHelp: boolean;
+  /** Of the shards that were ranked the general way. */
   #candidateCount = 0;
+  /** The work on the words of the other shards, as `aloneBytesMax` counts it. */
+  #wordBytes = 0;
+  #wordShardCount = 0;
 
   constructor(thread: SearchThread, task: RankTask) {
     this.#thread = thread;
@@ -520,7 +527,7 @@ export class RankSlice {
       this.#meter.record(0);
       isDone = !isOverdue(this.#thread, this.#startedMs, this.#task.lane);
       if (!isDone) break;
-      if (performance.now() - this.#startedMs > aloneMs) this.#requestHelp();
+      if (this.#isMuchLeft()) this.#requestHelp();
       shard = this.#control.takeShard();
     }
     for (const document of this.#best.documents) checkRanked(document, this.#task);
@@ -584,16 +591,23 @@ export class RankSlice {
     const { options, budget } = this.#task;
     const found = this.#words && rankWords(target, this.#words, this.#best);
     if (found !== undefined) {
-      this.#addCandidates(found.stats.candidateContents);
+      this.#wordBytes += found.stats.scannedBytes + bytesPerCandidate * found.stats.candidateContents;
+      this.#wordShardCount++;
       return found;
     }
     const ranking = new ShardRanking(target, options, budget, this.#thread.kernel, this.#stop, this.#best);
-    return ranking.run((count) => this.#addCandidates(count));
+    return ranking.run((count) => {
+      this.#candidateCount += count;
+      if (this.#candidateCount > aloneContentsMax) this.#requestHelp();
+    });
   }
 
-  #addCandidates(count: number): void {
-    this.#candidateCount += count;
-    if (this.#candidateCount > aloneContentsMax) this.#requestHelp();
+  /** Whether others should help with the shards that are left. */
+  #isMuchLeft(): boolean {
+    const elapsedMs = performance.now() - this.#startedMs;
+    if (this.#wordShardCount < this.#shards.length) return elapsedMs > aloneMs;
+    const left = this.#task.rows.length - this.#control.takenShardCount;
+    return left * this.#wordBytes > aloneBytesMax * this.#wordShardCount || elapsedMs > aloneWordsMs;
   }
 
   #shardId(shard: number): number {

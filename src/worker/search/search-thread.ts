@@ -144,3 +144,16 @@ function newReaders(): BoundedMap<number, { readonly bytes: Uint8Array; readonly
  */
 export const aloneContentsMax = 32;
 export const aloneMs = 1;
+
+/**
+ * A thread that ranks words alone requests others when it expects to read more than this of the shards that are left, judged
+ * by those that it has ranked: about 4 ms of work. The others, and the task that then writes what was ranked by several threads,
+ * take 4 ms of processor time, and with less to share the search ends later.
+ */
+export const aloneBytesMax = 16 * 1024 * 1024;
+
+/** To decode and to score a candidate takes as long as reading so many bytes of text. */
+export const bytesPerCandidate = 2048;
+
+/** And it requests others after this long, whatever it expects. */
+export const aloneWordsMs = 8;
