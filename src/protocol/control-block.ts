@@ -15,10 +15,13 @@ const words = {
   creditWaitMs: 4,
   /** Matches that ranking has listed to be counted, at most 2^32 - 1. */
   rankedMatches: 5,
+  /** Index of the next shard to rank, and how many shards are ranked by threads that have published what they found. */
+  nextRanked: 6,
+  publishedShards: 7,
   /** `wideWords`, from a multiple of 8 bytes on. */
-  firstWide: 6,
+  firstWide: 8,
   /** One word per slot: the index of the shard that its slice is searching plus 1; 0 for none. */
-  firstSlot: 18,
+  firstSlot: 20,
 } as const;
 
 /**
@@ -166,10 +169,29 @@ export class ControlBlock {
     Atomics.store(this.memory, words.nextShard, 0);
   }
 
-  /** Starts again with the first shard, of which nothing is ranked. */
+  /** Nothing is ranked yet. */
   beginRanking(): void {
-    this.restartShards();
+    Atomics.store(this.memory, words.nextRanked, 0);
+    Atomics.store(this.memory, words.publishedShards, 0);
     Atomics.store(this.memory, words.rankedMatches, 0);
+  }
+
+  /**
+   * Like `takeShard`, of the shards to rank. They have their own counter: a thread that begins to rank late must find none
+   * while another one already writes what was ranked.
+   */
+  takeRankedShard(): number {
+    return Atomics.add(this.memory, words.nextRanked, 1);
+  }
+
+  /** How many shards have been taken to be ranked. */
+  get rankedShardCount(): number {
+    return Atomics.load(this.memory, words.nextRanked);
+  }
+
+  /** Adds shards of which others can read what was found. Returns how many there are. */
+  publishShards(count: number): number {
+    return Atomics.add(this.memory, words.publishedShards, count) + count;
   }
 
   /** The word that counts the matches which ranking has listed. */

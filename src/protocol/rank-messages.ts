@@ -1,3 +1,4 @@
+import { deserialize, serialize } from "node:v8";
 import { assert } from "../base/assert.js";
 import type { CachedShardRange, ExaminedShard, Lane, RankedPart, SearchTaskResult, ShardFailure } from "./messages.js";
 import type { FilterMemory } from "./shard-filter.js";
@@ -52,10 +53,12 @@ export interface RankTask {
   /** Whether the parts of the scores are wanted. */
   readonly withParts: boolean;
   /**
-   * The slice as which the task writes the best documents, if it has ranked all shards and requested no help. Undefined
-   * if it must not write them.
+   * The slice as which the last of the search's tasks writes the best documents, once all shards are ranked. Undefined if
+   * they must not be written.
    */
   readonly writtenSlice: number | undefined;
+  /** The memory of a `RankBoard`, which is empty when ranking begins. */
+  readonly board: SharedArrayBuffer;
 }
 
 /** What ranking may examine in each shard: the same in every run, so the order of results is, too. */
@@ -113,6 +116,59 @@ export interface RankTaskResult {
   /** The result of `writtenSlice`; undefined if the best documents are not written. */
   readonly written: SearchTaskResult | undefined;
 }
+
+/** What a thread has found in the shards that it has ranked. */
+export type PublishedRanking = Pick<RankTaskResult, "ranked" | "examined">;
+
+/**
+ * Shared memory in which the threads that rank a search leave what they have found, for the one that ends last: it writes the
+ * best documents without a task of its own, which takes 2 ms of processor time and longer than many searches.
+ *
+ * The first word is the number of words that are used; each value follows its length in bytes.
+ */
+export class RankBoard {
+  readonly #memory: SharedArrayBuffer;
+  readonly #words: Int32Array;
+
+  constructor(memory: SharedArrayBuffer) {
+    this.#memory = memory;
+    this.#words = new Int32Array(memory);
+  }
+
+  /** Enough for what threads find in most searches; its pages take memory when they are used. */
+  static allocate(): SharedArrayBuffer {
+    return new SharedArrayBuffer(boardBytes);
+  }
+
+  /** Before any thread uses it. */
+  clear(): void {
+    Atomics.store(this.#words, 0, 0);
+  }
+
+  /** False if there is no room: nobody must read the board then. */
+  write(value: PublishedRanking): boolean {
+    const bytes = serialize(value);
+    const wordCount = 1 + Math.ceil(bytes.length / 4);
+    const at = 1 + Atomics.add(this.#words, 0, wordCount);
+    if (at + wordCount > this.#words.length) return false;
+    this.#words[at] = bytes.length;
+    new Uint8Array(this.#memory, 4 * (at + 1), bytes.length).set(bytes);
+    return true;
+  }
+
+  /** What was written. Caller guarantees: each write has ended, and had room. */
+  read(): PublishedRanking[] {
+    const values: PublishedRanking[] = [];
+    const end = 1 + Atomics.load(this.#words, 0);
+    for (let at = 1; at < end; at += 1 + Math.ceil(this.#words[at] / 4)) {
+      const bytes = Buffer.from(this.#memory, 4 * (at + 1), this.#words[at]);
+      values.push(deserialize(Buffer.from(bytes)) as PublishedRanking);
+    }
+    return values;
+  }
+}
+
+const boardBytes = 512 * 1024;
 
 /** Shard, document, score, number of matches, stars, and when the commit was made. */
 const documentNumbers = 6;

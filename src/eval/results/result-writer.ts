@@ -162,11 +162,7 @@ export class ResultWriter {
    * Like `add`, for a result of which nothing can be shown, and of whose ranges only the number is known. Of texts, and
    * of searches without claims, of which results are documents or their parts.
    */
-  count(
-    { document, summary, revision }: Omit<ResultSource, "content">,
-    rowCount: number,
-    hasPathRows: boolean,
-  ): void {
+  count({ document, summary, revision }: Omit<ResultSource, "content">, rowCount: number, hasPathRows: boolean): void {
     const { select } = this.#options.plan.resultOptions[0];
     const pathRows = this.#countedPathRows;
     pathRows.count = Number(hasPathRows);

@@ -14,6 +14,7 @@ import {
   decodeDocuments,
   decodeShards,
   BestDocuments,
+  RankBoard,
 } from "../../protocol/rank-messages.js";
 import { addStats, type SearchOptions, type SearchStats } from "../../protocol/search-options.js";
 import {
@@ -90,6 +91,9 @@ export class RankedPass {
   #activeCount = 0;
   #hasFailed = false;
   #written: SearchTaskResult | undefined;
+  /** The slice that one of the tasks may write; undefined if results are not sent, or say how they were scored. */
+  #writtenSlice: number | undefined;
+  readonly #board: SharedArrayBuffer;
   #resolve: () => void = () => undefined;
 
   constructor(search: PassSearch, work: SlicedWork) {
@@ -98,6 +102,7 @@ export class RankedPass {
     this.#isAlone = mayBeSmall(work) || mustStayAlone(search.environment.scheduler, search.lane);
     this.#budget = shareBudget(work.rows.length, work.options);
     this.#best = new BestDocuments(this.#budget.keptDocuments, this.#budget.keptMatches);
+    this.#board = takeBoard();
   }
 
   /** Adds the statistics of shards that need no further search to `stats`. Never rejects. */
@@ -110,11 +115,12 @@ export class RankedPass {
     if (sliceCount > 0)
       await new Promise<void>((resolve) => {
         this.#resolve = resolve;
-        // A thread that is alone may write what it has ranked: another task for that takes longer than most searches.
-        const slice = this.#isAlone && !this.#search.debug ? this.#search.slices?.holdSlice() : undefined;
-        this.#schedule(slice);
-        for (let i = 1; i < sliceCount; i++) this.#schedule();
+        // The thread that ends last may write what all have ranked: another task for that takes longer than many searches.
+        this.#writtenSlice = this.#search.debug ? undefined : this.#search.slices?.holdSlice();
+        for (let i = 0; i < sliceCount; i++) this.#schedule();
       });
+    // A thread that was lost may not have ended yet.
+    if (!this.#hasFailed && spareBoards.length < spareBoardsMax) spareBoards.push(this.#board);
     if (this.#written === undefined) this.#search.slices?.dropHeld();
     environment.pool.forget(-id);
     return this.#finish(stats);
@@ -125,17 +131,17 @@ export class RankedPass {
     if (!this.#isAlone || this.#activeCount === 0 || control.isStopped) return;
     if (mustStayAlone(environment.scheduler, lane)) return void callAfter(helpRetryMs, () => this.#addSlices());
     this.#isAlone = false;
-    const left = Math.max(0, this.#work.rows.length - control.takenShardCount);
+    const left = Math.max(0, this.#work.rows.length - control.rankedShardCount);
     for (let slice = 1; slice < Math.min(environment.pool.workerCount, left + 1); slice++) this.#schedule();
   }
 
-  #schedule(writtenSlice?: number): void {
+  #schedule(): void {
     const { environment, lane, client } = this.#search;
     this.#activeCount++;
-    environment.scheduler.schedule(lane, client, () => this.#run(writtenSlice));
+    environment.scheduler.schedule(lane, client, () => this.#run());
   }
 
-  async #run(writtenSlice: number | undefined): Promise<void> {
+  async #run(): Promise<void> {
     const { id, environment, view, control, lane, debug } = this.#search;
     const { options, rows, cached } = this.#work;
     try {
@@ -151,7 +157,8 @@ export class RankedPass {
         lane,
         budget: this.#budget,
         withParts: debug,
-        writtenSlice,
+        writtenSlice: this.#writtenSlice,
+        board: this.#board,
       });
       this.#written ??= result.written;
       this.#take(result);
@@ -225,6 +232,16 @@ export class RankedPass {
       examined: [],
     });
   }
+}
+
+/** The boards of passes that have ended: an allocation for each search would press on V8 to collect garbage. */
+const spareBoards: SharedArrayBuffer[] = [];
+const spareBoardsMax = 4;
+
+function takeBoard(): SharedArrayBuffer {
+  const board = spareBoards.pop() ?? RankBoard.allocate();
+  new RankBoard(board).clear();
+  return board;
 }
 
 /** What may be examined in each of so many shards. */

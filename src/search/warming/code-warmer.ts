@@ -1,6 +1,7 @@
 import { callAfter, monotonicMs, sleep } from "../../base/deadline.js";
 import type { CatalogView } from "../../catalog/live-shards.js";
 import { ControlBlock } from "../../protocol/control-block.js";
+import { RankBoard } from "../../protocol/rank-messages.js";
 import type { SearchOptions } from "../../protocol/search-options.js";
 import { planQuery } from "../../query/plan/plan-query.js";
 import { shareBudget } from "../ranking/ranked-pass.js";
@@ -197,7 +198,8 @@ export class CodeWarmer {
   #rank(view: CatalogView, options: SearchOptions, rows: readonly number[], slice: number): Promise<void> {
     return this.#run((control) => {
       // Alone, so that the thread writes the best results, too.
-      const task = { ...shared(view, options, rows, control), isAlone: true, writtenSlice: slice };
+      const board = RankBoard.allocate();
+      const task = { ...shared(view, options, rows, control), isAlone: true, writtenSlice: slice, board };
       const budget = shareBudget(rows.length, options);
       return this.#environment.pool.rank({ ...task, budget, withParts: false }, monotonicMs() + searchMs);
     });

@@ -55,7 +55,10 @@ import { findWordSearch, rankWords, type WordRanker } from "../../eval/ranking/w
 import {
   BestDocuments,
   checkRanked,
+  decodeDocuments,
   encodeRanked,
+  type PublishedRanking,
+  RankBoard,
   type RankedShard,
   type RankTask,
   type RankTaskResult,
@@ -234,7 +237,7 @@ export class SearchSlice {
 
   /** Asks the main thread to start further slices, if this one is alone and shards are left. */
   #requestHelp(): void {
-    if (!this.#mayRequestHelp || !mayAskForHelp(this.#thread, this.#task, this.#control)) return;
+    if (!this.#mayRequestHelp || !mayAskForHelp(this.#thread, this.#task, this.#control.takenShardCount)) return;
     this.#mayRequestHelp = false;
     parentPort?.postMessage({ kind: "help", searchId: this.#task.searchId } satisfies HelpMessage);
   }
@@ -475,8 +478,8 @@ function recordFailedSymbols(
 }
 
 /**
- * Ranks shards until none is left, the search is stopped or other slices wait. If it has ranked all shards, it may write
- * the best documents.
+ * Ranks shards until none is left, the search is stopped or other slices wait. The one that ranks the last shard may write
+ * the best documents of all.
  */
 export class RankSlice {
   readonly #thread: SearchThread;
@@ -521,30 +524,48 @@ export class RankSlice {
 
   run(snapshot: ShardSnapshot): RankTaskResult {
     let isDone = true;
-    let shard = this.#control.takeShard();
+    let shard = this.#control.takeRankedShard();
     while (shard < this.#task.rows.length && !this.#control.isStopped) {
       this.#rankShard(snapshot, shard);
       this.#meter.record(0);
       isDone = !isOverdue(this.#thread, this.#startedMs, this.#task.lane);
       if (!isDone) break;
       if (this.#isMuchLeft()) this.#requestHelp();
-      shard = this.#control.takeShard();
+      shard = this.#control.takeRankedShard();
     }
     for (const document of this.#best.documents) checkRanked(document, this.#task);
     const ranked = encodeRanked(this.#best.documents, this.#shards, this.#task.withParts);
-    const written = isDone ? this.#writeBest(snapshot) : undefined;
-    const examined = written === undefined || written.resume !== undefined ? this.#examined : [];
+    const own = { ranked, examined: this.#examined };
+    const published = isDone ? this.#publish(own) : undefined;
+    const written = published && this.#writeBest(snapshot, published);
+    const examined = written === undefined || written.resume !== undefined ? own.examined : [];
     return { ranked, examined, failures: this.#failures, isDone, written };
   }
 
-  /** Undefined if the order is not known yet, because shards failed or other threads rank some. */
-  #writeBest(snapshot: ShardSnapshot): SearchTaskResult | undefined {
+  /**
+   * Lets the thread that publishes last read what this one has found. If it is this one, returns what all have found: only if
+   * all shards are ranked, none has failed, and the board has room.
+   */
+  #publish(own: PublishedRanking): readonly PublishedRanking[] | undefined {
+    const { writtenSlice, rows } = this.#task;
+    if (writtenSlice === undefined || this.#failures.length > 0 || this.#control.isStopped) return undefined;
+    const count = this.#shards.length;
+    if (count === rows.length) return [own];
+    const board = new RankBoard(this.#task.board);
+    if (count === 0 || !board.write(own)) return undefined;
+    return this.#control.publishShards(count) === rows.length ? board.read() : undefined;
+  }
+
+  /** Undefined if nothing was found. */
+  #writeBest(snapshot: ShardSnapshot, published: readonly PublishedRanking[]): SearchTaskResult | undefined {
     const { writtenSlice, searchId, options, rows, cached, lane, table, filter, control } = this.#task;
-    if (writtenSlice === undefined || !this.#mayRequestHelp || this.#failures.length > 0) return undefined;
-    if (this.#control.isStopped || this.#best.documents.length === 0) return undefined;
+    assert(writtenSlice !== undefined, "only a task that may write does");
+    const examined = published.flatMap((one) => one.examined);
+    const best = published.length === 1 ? this.#best : mergeBest(this.#task, published);
+    if (best.documents.length === 0) return undefined;
     this.#control.restartShards();
     const task: SearchTask = {
-      ...workOnDocuments({ options, rows, cached }, this.#best.documents, undefined, this.#examined),
+      ...workOnDocuments({ options, rows, cached }, best.documents, undefined, examined),
       // Messages of ranking have the negative number of the search.
       searchId: -searchId,
       slice: writtenSlice,
@@ -561,7 +582,7 @@ export class RankSlice {
   }
 
   #requestHelp(): void {
-    if (!this.#mayRequestHelp || !mayAskForHelp(this.#thread, this.#task, this.#control)) return;
+    if (!this.#mayRequestHelp || !mayAskForHelp(this.#thread, this.#task, this.#control.rankedShardCount)) return;
     this.#mayRequestHelp = false;
     parentPort?.postMessage({ kind: "help", searchId: this.#task.searchId } satisfies HelpMessage);
   }
@@ -606,7 +627,7 @@ export class RankSlice {
   #isMuchLeft(): boolean {
     const elapsedMs = performance.now() - this.#startedMs;
     if (this.#wordShardCount < this.#shards.length) return elapsedMs > aloneMs;
-    const left = this.#task.rows.length - this.#control.takenShardCount;
+    const left = this.#task.rows.length - this.#control.rankedShardCount;
     return left * this.#wordBytes > aloneBytesMax * this.#wordShardCount || elapsedMs > aloneWordsMs;
   }
 
@@ -652,4 +673,15 @@ export class RankSlice {
     const from = sets.starts[shard];
     return { ...sets, ofDocuments: sets.words.subarray(from, from + documentCount) };
   }
+}
+
+/** The best documents of several threads. */
+function mergeBest(task: RankTask, published: readonly PublishedRanking[]): BestDocuments {
+  const best = new BestDocuments(task.budget.keptDocuments, task.budget.keptMatches);
+  for (const { ranked } of published)
+    for (const document of decodeDocuments(ranked)) {
+      checkRanked(document, task);
+      best.offer(document);
+    }
+  return best;
 }

@@ -1,6 +1,6 @@
 import { TrawlError } from "../../base/errors.js";
 import type { Kernel } from "../../native/kernel/kernel.js";
-import { type ControlBlock, pressureWords } from "../../protocol/control-block.js";
+import { pressureWords } from "../../protocol/control-block.js";
 import { type Lane, spareBuffersMax } from "../../protocol/messages.js";
 import type { ShardOpener } from "./shard-opener.js";
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from "node:worker_threads";
@@ -37,9 +37,9 @@ export function isOverdue({ pressure }: SearchThread, startedMs: number, lane: L
 export function mayAskForHelp(
   { pressure }: SearchThread,
   { lane, rows }: { readonly lane: Lane; readonly rows: Uint32Array },
-  control: ControlBlock,
+  takenShardCount: number,
 ): boolean {
-  if (control.takenShardCount >= rows.length) return false;
+  if (takenShardCount >= rows.length) return false;
   return lane !== "interactive" || Atomics.load(pressure, pressureWords.interactive) === 0;
 }
 
@@ -147,8 +147,8 @@ export const aloneMs = 1;
 
 /**
  * A thread that ranks words alone requests others when it expects to read more than this of the shards that are left, judged
- * by those that it has ranked: about 4 ms of work. The others, and the task that then writes what was ranked by several threads,
- * take 4 ms of processor time, and with less to share the search ends later.
+ * by those that it has ranked: about 4 ms of work. The others take that much processor time, and with less to share the
+ * search ends later.
  */
 export const aloneBytesMax = 16 * 1024 * 1024;
 
