@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { callAfter, sleep } from "../base/deadline.js";
 import { errorMessage } from "../base/errors.js";
@@ -101,21 +100,27 @@ async function inspectAlone(store: ProbedStore): Promise<StoreState> {
       : { kind: "damaged", reason: lastLine(err) };
   const reason = `reading it was terminated by ${signal}`;
   if (!crashSignals.includes(signal)) return { kind: "unknown", reason };
-  if (await canProbe(kind)) return { kind: "damaged", reason };
+  if (await canProbe(kind, folder)) return { kind: "damaged", reason };
   return {
     kind: "unknown",
-    reason: withLimit(`${reason}, and so is reading an empty store: probably for lack of memory`),
+    reason: withLimit(
+      `${reason}, and an empty store on the same disk cannot be read either: memory or the disk is full`,
+    ),
   };
 }
 
 /**
- * Whether a probe of an empty store does not crash. It does where a limit keeps LMDB from mapping a store, as lmdb does not
- * check that.
+ * Whether an empty store on the disk of this one can be made and read. It cannot where a limit keeps LMDB from mapping a store, as
+ * lmdb does not check that, and on a full disk, where the first write to a new file of locks ends the process.
  */
-async function canProbe(kind: ProbedStore["kind"]): Promise<boolean> {
-  const folder = mkdtempSync(join(tmpdir(), "trawl-probe-"));
+async function canProbe(kind: ProbedStore["kind"], store: string): Promise<boolean> {
+  const folder = join(store, "probe");
   try {
-    return (await runProbe([{ kind, folder, mode: "look" }])).signal === null;
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder, { mode: 0o700 });
+    return (await runProbe([{ kind, folder, mode: "look" }])).code === 0;
+  } catch {
+    return false;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

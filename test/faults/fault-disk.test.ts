@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from "node:util";
 import t, { type Test } from "tap";
 import { monotonicMs } from "../../src/base/deadline.js";
-import { DaemonProcess, textsOnly } from "../support/daemon.js";
+import { DaemonProcess } from "../support/daemon.js";
 import { FaultLayer, layerMissing, realDirectory } from "../support/fault-layer.js";
 import { isFull, quantile, record, rounds, scaled } from "../support/full-run.js";
 import type { GitFixture } from "../support/git-fixture.js";
@@ -114,29 +114,6 @@ for (const name of ["records", "shards"]) {
     },
   );
 }
-
-t.test("a start on a full disk does not mistake a store for damaged", { skip: layerMissing }, async (t) => {
-  const git = fixture(t);
-  git.commit({ branch: "main", files: { "a.txt": `${needle}\n` } });
-  const data = realDirectory(t);
-  const layer = new FaultLayer(t, data, { journals: false });
-  const start = () => DaemonProcess.start(data, textsOnly, layer.environment);
-  const first = await start();
-  await first.add("host/a", git.path);
-  await first.kill();
-  // The probe of the catalog makes some fifteen calls to write it to a new file.
-  for (const call of isFull ? [2, 4, 6, 8] : [2, 8]) {
-    layer.failAt(call, "ENOSPC");
-    const daemon = await start().catch((error: unknown) => String(error));
-    layer.heal();
-    const said = typeof daemon === "string" ? daemon : JSON.stringify(daemon.log);
-    t.notMatch(said, /damaged/, `full from call ${call} on`);
-    if (typeof daemon !== "string") await daemon.kill();
-  }
-  const last = await start();
-  t.teardown(() => last.kill());
-  t.same((await last.search(needle)).found, ["host/a:a.txt:1"]);
-});
 
 for (const kind of kinds) {
   t.test(kind.name, { skip: layerMissing || !isFull, timeout: 3_600_000 }, async (t) => {

@@ -12,11 +12,12 @@ import { GitFixture } from "../support/git-fixture.js";
 import { until } from "../support/waiting.js";
 import { WebSite } from "../support/web-site.js";
 
-const fileCount = scaled(3_000, 10_000);
+/** Each has a dozen elements: all of them would be more than there may be. */
+const fileCount = scaled(1_000, 10_000);
 /** Well below the 60 KiB that the first page may have. */
 const scriptBytesMax = 40 * 1024;
-const elementsMax = 20_000;
-const heapBytesMax = 250e6;
+const elementsMax = 5_000;
+const heapBytesMax = 100e6;
 const rounds = scaled(1, 7);
 
 interface Target {

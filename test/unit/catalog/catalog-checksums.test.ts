@@ -2,6 +2,7 @@
  * Checksums of the catalog's records: a changed byte, a record under another key and a missing one are noticed; what
  * was deleted is gone.
  */
+import { spawnSync } from "node:child_process";
 import { closeSync, openSync, readdirSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { open } from "lmdb";
@@ -73,6 +74,41 @@ t.test("stores that are checked together have each its own result", async (t) =>
   const damaged = { kind: "damaged", reason: /"user\/2" of the catalog has a wrong checksum/ };
   t.match(await inspectStores([first, absent, second]), [damaged, ...whole.slice(1)]);
   t.match(await inspectStores([second, first]), [whole[2], damaged]);
+});
+
+/** Arguments of `unshare` with which a file system can be mounted here; undefined if it cannot. */
+const mounting = [["--mount"], ["--mount", "--map-root-user"]].find(
+  (flags) => spawnSync("unshare", [...flags, "mount", "-t", "tmpfs", "none", "/mnt"]).status === 0,
+);
+
+/** With a new file of locks, as after a copy: the page that LMDB writes first has no room, and the process gets SIGBUS. */
+const onFullDisk = `
+const { truncateSync, rmSync, writeFileSync } = await import("node:fs");
+const { RecordStore } = await import(${JSON.stringify(new URL("../../../src/store/record-store.js", import.meta.url))});
+const { inspectStore } = await import(${JSON.stringify(new URL("../../../src/store/inspect-store.js", import.meta.url))});
+const folder = process.argv[1] + "/catalog";
+const store = new RecordStore(folder);
+await store.apply([{ key: "user/1", value: Buffer.from("{}") }]);
+await store.close();
+rmSync(folder + "/lock.mdb");
+const filling = process.argv[1] + "/filling";
+try { writeFileSync(filling, Buffer.alloc(1 << 21)); } catch {}
+const states = [await inspectStore("records", folder)];
+truncateSync(filling, 0);
+states.push(await inspectStore("records", folder));
+process.stdout.write(JSON.stringify(states));
+`;
+
+t.test("a store on a full disk is not taken for damaged", { skip: mounting === undefined }, async (t) => {
+  const disk = t.testdir();
+  const run = 'mount -t tmpfs -o size=1m none "$1" && exec "$2" --input-type=module -e "$3" "$1"';
+  const words = [...(mounting ?? []), "sh", "-c", run, "sh", disk, process.execPath, onFullDisk];
+  const { stdout, stderr } = spawnSync("unshare", words, { encoding: "utf8" });
+  t.equal(stderr, "");
+  t.match(JSON.parse(stdout), [
+    { kind: "unknown", reason: /terminated by SIGBUS, and an empty store .* the disk is full/ },
+    { kind: "whole", count: 1 },
+  ]);
 });
 
 t.test("a record under another key, and a record that no page refers to any more", async (t) => {
