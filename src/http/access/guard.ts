@@ -4,7 +4,7 @@ import { errorMessage } from "../../base/errors.js";
 import { clientKey } from "../../model/client.js";
 import type { Viewer } from "../../model/viewer.js";
 import { type ClientPermits, isRefused, replyText, type ReplyError } from "./permits.js";
-import type { BodyAdmission, Handler } from "../server/handler.js";
+import type { BodyAdmission, BodySink, Handler, StreamAdmission } from "../server/handler.js";
 import { plainText, type Headers } from "../server/headers.js";
 import type { HttpRequest } from "../server/request.js";
 import type { HttpResponse } from "../server/response.js";
@@ -50,6 +50,26 @@ export function guardedBody(
     // A body may take long: the right to send it may end before the body does.
     endWithRight(entry, response);
     return { client, handler: (whole, answer) => whenRecorded(entry, answer, () => handler(whole, answer, viewer)) };
+  };
+}
+
+/** Like `guardedBody`, for a body that is received as it arrives: `admit` gets the viewer before any of it is read. */
+export function guardedStream(
+  authenticator: Pick<Authenticator, "authenticate">,
+  admitBody: (request: HttpRequest, response: HttpResponse, viewer: Viewer) => BodySink | undefined,
+): StreamAdmission {
+  return (request, response) => {
+    const entry = authenticator.authenticate(request);
+    if (entry.kind === "refused") return void refuse(response, entry);
+    endWithRight(entry, response);
+    const sink = admitBody(request, response, entry.viewer);
+    if (sink === undefined || entry.recorded === undefined) return sink;
+    return {
+      bytesMax: sink.bytesMax,
+      write: (chunk) => sink.write(chunk),
+      abort: () => sink.abort(),
+      end: async () => whenRecorded(entry, response, () => sink.end()),
+    };
   };
 }
 

@@ -16,6 +16,20 @@ export interface BodyReceiver {
   readonly handler: Handler;
 }
 
+/** Receives a body as it arrives. */
+export interface BodySink {
+  readonly bytesMax: number;
+  /** Takes a chunk, which it may keep. No more arrives before the promise resolves; if it rejects, the request fails. */
+  write(chunk: Uint8Array): Promise<void>;
+  /** The body is complete: answers the request. */
+  end(): Promise<void>;
+  /** The response has ended before the body, or after it; called once. */
+  abort(): Promise<void>;
+}
+
+/** Like `BodyAdmission`, for a body that is not held in memory. */
+export type StreamAdmission = (request: HttpRequest, response: HttpResponse) => BodySink | undefined;
+
 /** A request whose response has ended. */
 export interface EndedRequest {
   readonly method: string;

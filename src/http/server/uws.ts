@@ -4,7 +4,15 @@ import type { Log } from "../../base/log.js";
 import { clientNetwork } from "../../model/client.js";
 import { originFields } from "../../model/request-origin.js";
 import { ClientAddresses } from "./client-address.js";
-import type { BodyAdmission, Handler, Method, RequestCheck, RequestObserver } from "./handler.js";
+import type {
+  BodyAdmission,
+  BodySink,
+  Handler,
+  Method,
+  RequestCheck,
+  RequestObserver,
+  StreamAdmission,
+} from "./handler.js";
 import { type Headers, plainText } from "./headers.js";
 import { acceptsProblem } from "./problem.js";
 import { ByteBudget, RequestBody } from "./request-body.js";
@@ -120,6 +128,11 @@ export class HttpServer {
    */
   routeWithAdmission(method: Method, pattern: string, bodyBytesMax: number, admission: BodyAdmission): void {
     this.#router.add(method, pattern, { kind: "body", admission, bodyBytesMax });
+  }
+
+  /** Adds a route that receives its body as it arrives, whose length its sink limits. */
+  routeWithStream(method: Method, pattern: string, admission: StreamAdmission): void {
+    this.#router.add(method, pattern, { kind: "stream", admission });
   }
 
   /** Method and pattern of each route, in the order in which they were added. */
@@ -250,6 +263,7 @@ export class HttpServer {
         const { route, params } = found;
         served.route = found.pattern;
         if (route.kind === "plain") return this.#run(route.handler, withBody(request, params, noBytes), response);
+        if (route.kind === "stream") return this.#stream(res, withBody(request, params, noBytes), route, response);
         return this.#receive(res, withBody(request, params, noBytes), route, response);
       }
     }
@@ -282,6 +296,17 @@ export class HttpServer {
     );
   }
 
+  /** Like `#receive`, without the body in memory: while a chunk is being written, the socket is not read. */
+  #stream(res: NativeResponse, request: HttpRequest, { admission }: StreamRoute, response: HttpResponse): void {
+    const sink = admission(request, response);
+    if (sink === undefined || response.closed) return;
+    const fail = (error: unknown): void => this.#fail(response, error);
+    response.onClosed(() => void sink.abort().catch(fail));
+    if (Number(request.headers.get("content-length")) > sink.bytesMax)
+      return response.reply(413, plainText, tooManyBytes(sink.bytesMax));
+    streamBody(res, sink, response, fail);
+  }
+
   #fail(response: HttpResponse, error: unknown): void {
     this.#log.error({ ...originFields(response.origin), err: error }, `request failed: ${errorMessage(error)}`);
     response.fail();
@@ -293,7 +318,12 @@ interface Served {
   route: string;
 }
 
-type Route = { readonly kind: "plain"; readonly handler: Handler } | BodyRoute;
+type Route = { readonly kind: "plain"; readonly handler: Handler } | BodyRoute | StreamRoute;
+
+interface StreamRoute {
+  readonly kind: "stream";
+  readonly admission: StreamAdmission;
+}
 
 interface BodyRoute {
   readonly kind: "body";
@@ -360,6 +390,41 @@ function readBody(res: NativeResponse, body: RequestBody, response: HttpResponse
     if (!isLast) return;
     cut.cancel();
     done();
+  });
+}
+
+/** Time limit for a body that is not held in memory: 100 MB at 170 KB/s. */
+const streamedMsMax = 600_000;
+
+function tooManyBytes(bytesMax: number): string {
+  return `the body has more than ${bytesMax} bytes\n`;
+}
+
+/** Passes a body to a sink, and reads the socket only as fast as the sink takes it. */
+function streamBody(res: NativeResponse, sink: BodySink, response: HttpResponse, fail: (error: unknown) => void): void {
+  const cut = callAfter(streamedMsMax, () => response.reply(408, plainText, tooSlow));
+  response.onClosed(() => cut.cancel());
+  let byteCount = 0;
+  let written = Promise.resolve();
+  res.onData((chunk, isLast) => {
+    if (response.closed) return;
+    byteCount += chunk.byteLength;
+    if (byteCount > sink.bytesMax) return response.reply(413, plainText, tooManyBytes(sink.bytesMax));
+    // The memory of the chunk belongs to uWebSockets.js again when this returns.
+    const bytes = Buffer.from(new Uint8Array(chunk));
+    if (bytes.length > 0) {
+      res.pause();
+      written = written.then(async () => {
+        if (response.closed) return;
+        await sink.write(bytes);
+        if (!response.closed) res.resume();
+      });
+    }
+    if (isLast) {
+      cut.cancel();
+      written = written.then(() => (response.closed ? undefined : sink.end()));
+    }
+    written.catch(fail);
   });
 }
 
