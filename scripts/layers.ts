@@ -59,6 +59,13 @@ export const layers: readonly Layer[] = [
     holds: "the format of history shards: builder and reader",
   },
   {
+    folder: "scip",
+    number: 4,
+    runsIn: "threads",
+    holds:
+      "uploaded indexes of definitions and references: reading SCIP (`@bufbuild/protobuf`), the file made of it, look-ups",
+  },
+  {
     folder: "backup",
     number: 4,
     runsIn: "ingest, main, cli",
@@ -130,6 +137,12 @@ export const layers: readonly Layer[] = [
     number: 8,
     runsIn: "main",
     holds: "resumable streams: events in files, so that a client gets the rest after its connection broke",
+  },
+  {
+    folder: "precise",
+    number: 8,
+    runsIn: "main",
+    holds: "the uploads of such indexes: their records and files, which are kept, and which can answer",
   },
   {
     folder: "notify",

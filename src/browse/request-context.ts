@@ -17,6 +17,7 @@ import { type RequestOrigin, toOrigin } from "../model/request-origin.js";
 import type { Repository, RepositoryAttributes } from "../model/repository.js";
 import type { Viewer } from "../model/viewer.js";
 import type { Notifications } from "../notify/notifications.js";
+import type { PreciseIndexes } from "../precise/precise-indexes.js";
 import type { SearchJobs } from "../jobs/search-jobs.js";
 import type { Searcher } from "../search/searcher.js";
 import type { ReadLimits, ReadPool } from "../pool/read-pool.js";
@@ -66,6 +67,7 @@ export interface RequestServices {
   readonly catalog: Catalog;
   readonly searcher: Searcher;
   readonly jobs: SearchJobs;
+  readonly precise: PreciseIndexes;
   readonly notifications: Notifications;
   readonly accounts: Accounts;
   readonly audit: AuditLog;

@@ -51,6 +51,9 @@ export class Catalog {
   /** Called with the id of a repository that other viewers see than before. */
   onVisibilityChanged: (repositoryId: number) => void = () => undefined;
 
+  /** Called with the ids of repositories that were deleted. */
+  onRemoved: (repositoryIds: readonly number[]) => void = () => undefined;
+
   /** Called with the ids of shards that no search can read any more. */
   onRetired: (shardIds: number[]) => void = () => undefined;
 
@@ -287,6 +290,7 @@ export class Catalog {
       this.#repositories.delete(id);
       this.#tables.clear();
     }
+    if ((change.removedRepositoryIds ?? []).length > 0) this.onRemoved(change.removedRepositoryIds ?? []);
     for (const id of shards.keys()) this.#nextShardId = Math.max(this.#nextShardId, id + 1);
     this.#shards.replace(shards, change.removedShardIds ?? []);
   }

@@ -152,7 +152,10 @@ export class Daemon implements Controlled {
     ]);
     this.catalog.reserveRepositoryId(largestId);
     await resultWhileYielding(this.accounts.load());
-    for (const records of [this.#parts.jobs, this.#parts.notifications]) await resultWhileYielding(records.load());
+    for (const records of [this.#parts.jobs, this.#parts.notifications, this.#parts.precise])
+      await resultWhileYielding(records.load());
+    // Before the port is open: then it can tell what a client has uploaded from what is left over.
+    await this.#parts.precise.start();
     await this.#parts.resumable.load();
     const storedIds = await resultWhileYielding(this.#parts.stores.shards.idsInSteps());
     this.sync.shards.reserveShardIds(Math.max(this.catalog.nextShardId, (storedIds.at(-1) ?? 0) + 1));
@@ -295,8 +298,14 @@ export class Daemon implements Controlled {
     this.#isStopping = true;
     this.#warmUpCall?.cancel();
     this.#loopDelay?.close();
-    const { jobs, resumable, notifications } = this.#parts;
-    const work = Promise.all([jobs.stop(), resumable.stop(), notifications.stop(), this.connections.close()]);
+    const { jobs, resumable, notifications, precise } = this.#parts;
+    const work = Promise.all([
+      jobs.stop(),
+      resumable.stop(),
+      notifications.stop(),
+      precise.stop(),
+      this.connections.close(),
+    ]);
     this.#parts.watch.close();
     this.#parts.providers.close();
     const streams = this.#server.stop(drainMs);

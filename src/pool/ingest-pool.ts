@@ -2,6 +2,8 @@ import type { WorkerSettings } from "../protocol/messages.js";
 import type {
   BackupTask,
   BackupTaskResult,
+  BuildPreciseTask,
+  BuildPreciseTaskResult,
   CheckTask,
   CheckTaskResult,
   CompactTask,
@@ -57,8 +59,8 @@ export class IngestPool {
           entry: ingestWorkerEntry,
           settings,
           threadCountMin: 1,
-          // One more for symbols, and one for histories.
-          threadCountMax: workerCount + slowWorkerCount + 2,
+          // One more for symbols, one for histories, and one for uploaded indexes.
+          threadCountMax: workerCount + slowWorkerCount + 3,
           heapMiB: heapBytesMax / 2 ** 20,
           idleMs,
           patienceMs,
@@ -97,6 +99,10 @@ export class IngestPool {
   }
 
   backup(task: BackupTask): Promise<BackupTaskResult> {
+    return this.#run(task, [task.stop]);
+  }
+
+  precise(task: BuildPreciseTask): Promise<BuildPreciseTaskResult> {
     return this.#run(task, [task.stop]);
   }
 

@@ -14,7 +14,43 @@ export type IngestTask =
   | RemoveTask
   | BackupTask
   | IndexHistoryTask
-  | SymbolsTask;
+  | SymbolsTask
+  | BuildPreciseTask;
+
+/** Builds a precise index from an upload. */
+export interface BuildPreciseTask {
+  readonly kind: "precise";
+  readonly repositoryId: number;
+  readonly commit: string;
+  /** What precedes the paths of its documents: "", or a folder with a slash at its end. */
+  readonly root: string;
+  /** The files of the upload, in their order; together they are one index, compressed or not. */
+  readonly files: readonly string[];
+  readonly target: string;
+  /** Limit on its size when it is decompressed. */
+  readonly indexBytesMax: number;
+  readonly stop: Int32Array;
+}
+
+export type BuildPreciseTaskResult =
+  | ({ readonly kind: "built" } & PreciseContents)
+  | { readonly kind: "failed"; readonly error: SerializedError };
+
+/** What a precise index has, and what of an upload it does not have. */
+export interface PreciseContents {
+  readonly toolName: string;
+  readonly toolVersion: string;
+  readonly documentCount: number;
+  readonly symbolCount: number;
+  readonly occurrenceCount: number;
+  readonly storedBytes: number;
+  /** Documents whose files the commit does not have, or that are not texts. */
+  readonly missingCount: number;
+  /** Documents that describe another text than that of the file. */
+  readonly unfitCount: number;
+  /** Occurrences outside of their files. */
+  readonly outsideCount: number;
+}
 
 /** Copies one part of a backup, or deletes files that no part needs. */
 export interface BackupTask {

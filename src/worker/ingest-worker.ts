@@ -11,6 +11,7 @@ import { stepAllowanceMs, IngestThread } from "./ingest/ingest-thread.js";
 import { runBackup, runCheck, runCompact, runMaintain } from "./ingest/upkeep-tasks.js";
 import { collectIfGrown } from "./ingest/grown-heap.js";
 import { runHistory } from "./ingest/history-task.js";
+import { runBuildPrecise } from "./ingest/precise-task.js";
 import { runSymbols } from "./ingest/symbols-task.js";
 import { runSync } from "./ingest/sync-task.js";
 
@@ -68,5 +69,7 @@ function run(task: IngestTask): Promise<unknown> {
       return runSymbols(thread, task);
     case "backup":
       return runBackup(thread, task);
+    case "precise":
+      return runBuildPrecise(thread, task);
   }
 }

@@ -7,6 +7,7 @@ import { queryTargets } from "./query-targets.js";
 import { rankingTarget } from "./ranking-target.js";
 import { requestFilterTarget } from "./request-filter-target.js";
 import type { FuzzTarget } from "./runner.js";
+import { scipTargets } from "./scip-targets.js";
 import { shardTargets } from "./shard-targets.js";
 import { textFileTargets } from "./text-file-targets.js";
 
@@ -20,6 +21,7 @@ export const targets: readonly FuzzTarget[] = [
   ...textFileTargets,
   ...packTargets,
   ...shardTargets,
+  ...scipTargets,
   ...nativeTargets,
   rankingTarget,
 ];

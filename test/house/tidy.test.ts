@@ -27,6 +27,7 @@ const packageOwners: Readonly<Record<string, string | readonly string[]>> = {
   "@node-rs/argon2": "account",
   "highlight.js": "worker",
   "hyparquet-writer": "worker",
+  "@bufbuild/protobuf/wire": "scip",
   "@modelcontextprotocol/server": "mcp",
   "openid-client": "account",
   jose: "account",

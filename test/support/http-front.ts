@@ -58,6 +58,7 @@ export function hollowServices(search: Partial<SearchHandler>, ready: boolean): 
     watches: { refusal: () => undefined, run: async () => undefined },
     jobs: {} as Services["jobs"],
     resumable: {} as Services["resumable"],
+    uploads: {} as Services["uploads"],
     graphql: { answer: async ({ query }) => ({ status: 200, json: Buffer.from(JSON.stringify({ data: { query } })) }) },
     mcp: undefined,
     readiness: () => ({ ready, body: { repositories: [{ name: "r", state: ready ? "searchable" : "pending" }] } }),

@@ -75,6 +75,8 @@ export type AuditEvent =
   | "context-created"
   | "context-changed"
   | "context-deleted"
+  | "index-uploaded"
+  | "index-deleted"
   | "settings-changed"
   | "saved-search-created"
   | "saved-search-changed"

@@ -318,6 +318,47 @@ export const optionTable = {
     unit: "seconds",
     description: "Time limit of the search of one repository in a search job.",
   },
+  "precise.uploaders": {
+    kind: "choice",
+    default: "site-admins",
+    choices: ["site-admins", "users", "nobody"],
+    description:
+      "Who may upload indexes of definitions and references (src code-intel upload): what is in them is shown to everybody who may see the repository. With users, all who have an account, to the repositories that they may see.",
+  },
+  "precise.uploadBytes": {
+    kind: "integer",
+    default: 2 ** 30,
+    min: 1 << 10,
+    max: 2 ** 40,
+    unit: "bytes",
+    description: "Size of one uploaded index, compressed as it is sent.",
+  },
+  "precise.indexBytes": {
+    kind: "integer",
+    default: 4 * 2 ** 30,
+    min: 1 << 10,
+    max: 2 ** 40,
+    unit: "bytes",
+    description: "Size of one uploaded index when it is decompressed.",
+  },
+  "precise.totalBytes": {
+    kind: "integer",
+    default: 20 * 2 ** 30,
+    min: 1 << 10,
+    max: 2 ** 50,
+    unit: "bytes",
+    description:
+      "Size of all indexes that were made from uploads. One that needs more room replaces older ones of the same repository, root and indexer; if that is not enough, it is refused.",
+  },
+  "precise.keptCount": {
+    kind: "integer",
+    default: 10,
+    min: 1,
+    max: 1_000,
+    unit: "indexes",
+    description:
+      "Uploaded indexes that are kept of a repository, for each root and indexer: those of the newest uploads. Commits near them are answered from them, too.",
+  },
   "resume.countMax": {
     kind: "integer",
     default: 1_000,

@@ -33,6 +33,7 @@ export function createRequestServices(
     connections,
     catalog,
     jobs: parts.jobs,
+    precise: parts.precise,
     notifications: parts.notifications,
     searcher,
     accounts,

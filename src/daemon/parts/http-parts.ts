@@ -57,6 +57,7 @@ export function createHttpServer(options: ResolvedOptions, parts: DaemonParts, s
     ...contentRoutes(options, parts, sources),
     mcp: sources.mcp,
     jobs: parts.jobs,
+    uploads: { precise: parts.precise, audit: parts.audit, uploaders: options.precise.uploaders },
     resumable: parts.resumable,
     webhooks: webhooks(parts, sources.webhookSecrets),
     sharePercent: options.clients.sharePercent,

@@ -17,6 +17,7 @@ import { SearchPool, searchWorkerEntry } from "../../pool/search-pool.js";
 import { jobsFolder, SearchJobs } from "../../jobs/search-jobs.js";
 import { loadKernel } from "../../native/kernel/load.js";
 import { Notifications } from "../../notify/notifications.js";
+import { PreciseIndexes } from "../../precise/precise-indexes.js";
 import { makePressure } from "../../protocol/control-block.js";
 import { ResumableStreams, resumeFolder } from "../../resume/resumable-streams.js";
 import { CommitLists } from "../../search/history/history-choice.js";
@@ -71,6 +72,7 @@ export interface DaemonParts {
   readonly backups: Backups;
   readonly jobs: SearchJobs;
   readonly resumable: ResumableStreams;
+  readonly precise: PreciseIndexes;
   readonly notifications: Notifications;
   /** Resolves when no search is running, or after some seconds. */
   readonly noSearch: () => Promise<void>;
@@ -142,6 +144,7 @@ export function createParts(options: ResolvedOptions, files: CatalogSnapshots, l
     backups,
     jobs: createJobs(options, searcher, parts),
     resumable: createResumable(options, searcher, catalog, log, metrics),
+    precise: createPrecise(options, parts),
     notifications: createNotifications(options, searcher, parts),
     noSearch: () => waitWhile(isSearching),
   };
@@ -324,6 +327,42 @@ function createJobs(
       timeoutMs: jobs.timeoutSeconds * 1000,
     },
   });
+}
+
+/** How long one look for a commit in a mirror may take. */
+const commitLookMs = 60_000;
+
+function createPrecise(
+  { data, precise }: ResolvedOptions,
+  { stores, catalog, threads, sync, log }: Pick<DaemonParts, "stores" | "catalog" | "threads" | "sync" | "log">,
+): PreciseIndexes {
+  const hasCommit = async (repositoryId: number, oid: string): Promise<boolean> => {
+    const limits = { timeoutMs: commitLookMs, stop: new Int32Array(new SharedArrayBuffer(4)), client: "uploads" };
+    return (await threads.read.run({ kind: "read-commits", repositoryId, oids: [oid] }, limits)).commits.length > 0;
+  };
+  const indexes = new PreciseIndexes({
+    dataFolder: data,
+    store: stores.records,
+    repository: (id) => catalog.repository(id),
+    bringCommit: async ({ id, name }, oid) => {
+      if (await hasCommit(id, oid)) return true;
+      await sync.commands.sync(name);
+      return hasCommit(id, oid);
+    },
+    build: (task) => threads.ingest.precise(task),
+    log,
+    limits: {
+      uploadBytesMax: precise.uploadBytes,
+      indexBytesMax: precise.indexBytes,
+      totalBytesMax: precise.totalBytes,
+      keptMax: precise.keptCount,
+    },
+  });
+  catalog.onRemoved = (repositoryIds) =>
+    void indexes
+      .removeRepositories(repositoryIds)
+      .catch((error: unknown) => log.error({ err: error }, "indexes of a deleted repository could not be deleted"));
+  return indexes;
 }
 
 function createResumable(

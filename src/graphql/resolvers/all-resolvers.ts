@@ -11,6 +11,7 @@ import { query } from "./query.js";
 import { contributor, mirrorInfo, repository, textIndex } from "./repository.js";
 import { savedSearch, savedSearchMutations } from "./saved-searches.js";
 import { fileMatch, search, searchQueryAggregate, searchReceipt, searchResults, searchResultsStats } from "./search.js";
+import { preciseIndex, preciseIndexMutations } from "./precise-indexes.js";
 import { searchJob, searchJobMutations } from "./search-jobs.js";
 import { configurationCascade, settings, settingsCascade, settingsMutation, settingsMutations } from "./settings.js";
 import { defaultSettings, repoMeta, repoMetaKey, site, siteMutations, siteUsers } from "./site.js";
@@ -42,6 +43,7 @@ const mutation: ResolversOf<"Mutation"> = {
   ...ownershipMutations,
   ...contextMutations,
   ...searchJobMutations,
+  ...preciseIndexMutations,
   ...userMutations,
   ...tokenMutations,
   ...organizationMutations,
@@ -79,6 +81,7 @@ export const allResolvers: AllResolvers = {
   SearchReceipt: searchReceipt,
   SearchQueryAggregate: searchQueryAggregate,
   SearchJob: searchJob,
+  PreciseIndex: preciseIndex,
   SearchContext: searchContext,
   User: user,
   Org: organization,

@@ -21,6 +21,7 @@ import { organizationQueries } from "./organizations.js";
 import { ownershipQueries } from "./ownership.js";
 import { permissionQueries } from "./permissions.js";
 import { savedSearchById, savedSearchQueries } from "./saved-searches.js";
+import { preciseIndexById, preciseIndexKind, preciseIndexQueries } from "./precise-indexes.js";
 import { searchJobById, searchJobQueries } from "./search-jobs.js";
 import { settingsQueries } from "./settings.js";
 import { siteQueries } from "./site.js";
@@ -48,6 +49,7 @@ export const query: ResolversOf<"Query"> = {
   searchQueryAggregate: (_, { query: text, patternType }) => new AggregateSource(text ?? "", patternType ?? undefined),
   ...contextQueries,
   ...searchJobQueries,
+  ...preciseIndexQueries,
   ...siteQueries,
   ...serviceQueries,
   ...ownershipQueries,
@@ -99,6 +101,8 @@ async function findNode(id: string, context: RequestContext): Promise<SourceOf<"
       return commitById(key, context);
     case "GitRef":
       return refById(key, context);
+    case preciseIndexKind:
+      return preciseIndexById(numberIn(key), context);
     case "SearchJob":
       return searchJobById(numberIn(key), context);
     case "User":

@@ -166,7 +166,9 @@ export type GitObjectType = "GIT_COMMIT" | "GIT_TAG" | "GIT_TREE" | "GIT_BLOB" |
 
 export type OwnershipReasonType = "CODEOWNERS_FILE_ENTRY" | "ASSIGNED_OWNER" | "RECENT_CONTRIBUTOR_OWNERSHIP_SIGNAL" | "RECENT_VIEW_OWNERSHIP_SIGNAL";
 
-export type NavigationPrecision = "BY_NAME";
+export type NavigationPrecision = "PRECISE" | "BY_NAME";
+
+export type PreciseIndexState = "UPLOADING" | "QUEUED" | "PROCESSING" | "COMPLETED" | "ERRORED";
 
 export type DefinitionNearness = "SAME_FILE" | "IMPORTED" | "SAME_REPOSITORY" | "OTHER_REPOSITORY";
 
@@ -253,6 +255,7 @@ export interface ObjectTypes {
     readonly isSearchContextAvailable: { readonly args: { readonly spec: string }; readonly result: boolean };
     readonly defaultSearchContext: { readonly args: NoArguments; readonly result: SourceOf<"SearchContext"> | null };
     readonly searchJobs: { readonly args: { readonly first?: number | null | undefined; readonly last?: number | null | undefined; readonly after?: string | null | undefined; readonly before?: string | null | undefined; readonly userIDs?: readonly (string)[] | null | undefined; readonly query?: string | null | undefined; readonly states?: readonly (SearchJobState)[] | null | undefined; readonly orderBy: SearchJobsOrderBy | null; readonly descending: boolean | null }; readonly result: SourceOf<"SearchJobConnection"> };
+    readonly preciseIndexes: { readonly args: { readonly repo: string; readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly states?: readonly (PreciseIndexState)[] | null | undefined }; readonly result: SourceOf<"PreciseIndexConnection"> | null };
     readonly renderMarkdown: { readonly args: { readonly markdown: string; readonly options?: MarkdownOptions | null | undefined }; readonly result: string | null };
     readonly validateSearchJob: { readonly args: { readonly query: string }; readonly result: SourceOf<"EmptyResponse"> | null };
     readonly highlightCode: { readonly args: { readonly code: string; readonly fuzzyLanguage: string; readonly disableTimeout: boolean; readonly isLightTheme?: boolean | null | undefined }; readonly result: string | null };
@@ -349,6 +352,7 @@ export interface ObjectTypes {
     readonly createSearchJob: { readonly args: { readonly query: string }; readonly result: SourceOf<"SearchJob"> };
     readonly cancelSearchJob: { readonly args: { readonly id: string }; readonly result: SourceOf<"EmptyResponse"> | null };
     readonly deleteSearchJob: { readonly args: { readonly id: string }; readonly result: SourceOf<"EmptyResponse"> | null };
+    readonly deletePreciseIndex: { readonly args: { readonly id: string }; readonly result: SourceOf<"EmptyResponse"> | null };
     readonly retrySearchJob: { readonly args: { readonly id: string }; readonly result: SourceOf<"SearchJob"> };
     readonly logEvent: { readonly args: { readonly event: string; readonly userCookieID: string; readonly firstSourceURL?: string | null | undefined; readonly lastSourceURL?: string | null | undefined; readonly url: string; readonly source: EventSource; readonly cohortID?: string | null | undefined; readonly referrer?: string | null | undefined; readonly argument?: string | null | undefined; readonly publicArgument?: string | null | undefined; readonly deviceID?: string | null | undefined; readonly insertID?: string | null | undefined; readonly eventID?: number | null | undefined; readonly client?: string | null | undefined; readonly connectedSiteID?: string | null | undefined; readonly hashedLicenseKey?: string | null | undefined }; readonly result: SourceOf<"EmptyResponse"> | null };
     readonly logEvents: { readonly args: { readonly events?: readonly (Event)[] | null | undefined }; readonly result: SourceOf<"EmptyResponse"> | null };
@@ -863,6 +867,27 @@ export interface ObjectTypes {
     readonly references: { readonly args: { readonly line: number; readonly character: number; readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly filter?: string | null | undefined }; readonly result: SourceOf<"LocationConnection"> | null };
     readonly implementations: { readonly args: { readonly line: number; readonly character: number; readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly filter?: string | null | undefined }; readonly result: SourceOf<"LocationConnection"> | null };
   };
+  readonly PreciseIndex: {
+    readonly id: { readonly args: NoArguments; readonly result: string };
+    readonly inputCommit: { readonly args: NoArguments; readonly result: string };
+    readonly inputRoot: { readonly args: NoArguments; readonly result: string };
+    readonly inputIndexer: { readonly args: NoArguments; readonly result: string };
+    readonly indexerVersion: { readonly args: NoArguments; readonly result: string };
+    readonly state: { readonly args: NoArguments; readonly result: PreciseIndexState };
+    readonly failure: { readonly args: NoArguments; readonly result: string | null };
+    readonly uploadedAt: { readonly args: NoArguments; readonly result: string | null };
+    readonly processingStartedAt: { readonly args: NoArguments; readonly result: string | null };
+    readonly processingFinishedAt: { readonly args: NoArguments; readonly result: string | null };
+    readonly documentCount: { readonly args: NoArguments; readonly result: number | null };
+    readonly occurrenceCount: { readonly args: NoArguments; readonly result: number | null };
+    readonly leftOutDocumentCount: { readonly args: NoArguments; readonly result: number | null };
+    readonly leftOutOccurrenceCount: { readonly args: NoArguments; readonly result: number | null };
+  };
+  readonly PreciseIndexConnection: {
+    readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"PreciseIndex">)[] };
+    readonly totalCount: { readonly args: NoArguments; readonly result: number };
+    readonly pageInfo: { readonly args: NoArguments; readonly result: SourceOf<"PageInfo"> };
+  };
   readonly DefinitionList: {
     readonly name: { readonly args: NoArguments; readonly result: string };
     readonly range: { readonly args: NoArguments; readonly result: SourceOf<"Range"> };
@@ -904,6 +929,7 @@ export interface ObjectTypes {
   readonly Hover: {
     readonly markdown: { readonly args: NoArguments; readonly result: SourceOf<"Markdown"> };
     readonly range: { readonly args: NoArguments; readonly result: SourceOf<"Range"> };
+    readonly precision: { readonly args: NoArguments; readonly result: NavigationPrecision };
   };
   readonly SymbolConnection: {
     readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"Symbol">)[] };
@@ -1757,7 +1783,7 @@ export interface ObjectTypes {
 /** The members of each interface and union. */
 export interface AbstractTypes {
   readonly PermissionsSyncJobSubject: "Repository" | "User";
-  readonly Node: "PermissionsSyncJob" | "Repository" | "CodeownersIngestedFile" | "ExternalService" | "ExternalServiceSyncJob" | "GitRef" | "GitCommit" | "SearchJob" | "SearchContext" | "DefaultSettings" | "User" | "AccessToken" | "Org" | "OrganizationInvitation" | "Team" | "SavedSearch" | "Site";
+  readonly Node: "PermissionsSyncJob" | "Repository" | "CodeownersIngestedFile" | "ExternalService" | "ExternalServiceSyncJob" | "GitRef" | "GitCommit" | "PreciseIndex" | "SearchJob" | "SearchContext" | "DefaultSettings" | "User" | "AccessToken" | "Org" | "OrganizationInvitation" | "Team" | "SavedSearch" | "Site";
   readonly RepositoryRedirect: "Repository" | "Redirect";
   readonly GitRevSpec: "GitRef" | "GitRevSpecExpr" | "GitObject";
   readonly GitTreeOrBlob: "GitTree" | "GitBlob";

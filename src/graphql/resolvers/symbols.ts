@@ -2,8 +2,15 @@ import { fencedMarkdown } from "../../browse/markdown.js";
 import type { BlobSource, CommitSource } from "../../browse/git-sources.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import type { ResolversOf } from "./resolver-types.js";
-import type { OccurringWord } from "../../protocol/git-messages.js";
-import { findDefinitions, findReferences, listOccurrences, listReferences } from "../sources/navigation.js";
+import { listOccurrences } from "../sources/navigation.js";
+import {
+  askPrecise,
+  definitionsAt,
+  implementationPlaces,
+  type Position,
+  referencePlaces,
+  referencesAt,
+} from "../sources/precise-navigation.js";
 import { findSymbols, listSymbols, type SymbolFilter } from "../sources/symbol-lists.js";
 import { SymbolSource } from "../sources/match-sources.js";
 import { offsetPageInfo, pageCountMax, pageLength, paginate, skipCount } from "./connection-types.js";
@@ -43,7 +50,7 @@ export const symbolFields: Pick<
   },
   lsif: (source) => source,
   symbolInfo: async (source, { line, character }, context) => {
-    const found = await findDefinitions(source, line, character, context);
+    const found = await definitionsAt(source, { line, character }, context);
     const [first] = found?.definitions ?? [];
     if (first === undefined) return null;
     const { symbol, signature } = first;
@@ -59,18 +66,11 @@ export const symbolFields: Pick<
     };
   },
   hover: (source, place, context) => hoverAt(source, place, context),
-  definitions: async (source, { line, character }, context) => {
-    const found = await findDefinitions(source, line, character, context);
-    if (found === null) return null;
-    const { word, definitions, isUnique } = found;
-    return { name: word.name, range: wordRange(word), precision: "BY_NAME", isUnique, nodes: definitions };
+  definitions: async (source, place, context) => {
+    const found = await definitionsAt(source, place, context);
+    return found === null ? null : { ...found, nodes: found.definitions };
   },
-  references: async (source, { line, character }, context) => {
-    const found = await listReferences(source, line, character, context);
-    if (found === null) return null;
-    const { word, matchCount, limitHit, files } = found;
-    return { name: word.name, range: wordRange(word), precision: "BY_NAME", matchCount, limitHit, files };
-  },
+  references: (source, place, context) => referencesAt(source, place, context),
   localCodeIntel: async (source, _, { git }) => {
     const { names } = await listOccurrences(source, { line: 0, character: 0 }, true, git);
     return {
@@ -87,37 +87,42 @@ export const symbolFields: Pick<
 
 export const navigation: ResolversOf<"GitBlobLSIFData"> = {
   hover: (source, place, context) => hoverAt(source, place, context),
-  definitions: async (source, { line, character }, context) => {
-    const found = await findDefinitions(source, line, character, context);
+  definitions: async (source, place, context) => {
+    const found = await definitionsAt(source, place, context);
     return paginate(
       (found?.definitions ?? []).map(({ symbol }) => symbol.location),
       undefined,
       undefined,
     );
   },
-  references: async (source, { line, character, first, after }, context) =>
-    paginate(await findReferences(source, line, character, context), first, after),
-  implementations: () => paginate<never>([], undefined, undefined),
+  references: async (source, { first, after, ...place }, context) =>
+    paginate(await referencePlaces(source, place, context), first, after),
+  implementations: async (source, { first, after, ...place }, context) =>
+    paginate(await implementationPlaces(source, place, context), first, after),
 };
 
-interface Position {
-  readonly line: number;
-  readonly character: number;
-}
-
+/** What an uploaded index says about a name, otherwise the line of its likeliest definition. */
 async function hoverAt(source: BlobSource, { line, character }: Position, context: RequestContext) {
-  const found = await findDefinitions(source, line, character, context);
+  const place = { line, character };
+  const precise = await askPrecise(source, place, "definitions", context);
+  if (precise?.range !== undefined && precise.about.signature !== "") {
+    const { range, about, files } = precise;
+    const code = fenced(
+      files[0]?.language ?? (await listOccurrences(source, place, false, context.git)).language,
+      about.signature,
+    );
+    const text = about.documentation === "" ? code : `${code}\n\n---\n\n${about.documentation}`;
+    return { markdown: fencedMarkdown(text), range, precision: "PRECISE" as const };
+  }
+  const found = await definitionsAt(source, place, context);
   const [first] = found?.definitions ?? [];
   if (found === null || first === undefined) return null;
-  const text = first.signature.replaceAll("```", "");
-  return {
-    markdown: fencedMarkdown(`\`\`\`${first.symbol.language.toLowerCase()}\n${text}\n\`\`\``),
-    range: wordRange(found.word),
-  };
+  const { range, precision } = found;
+  return { markdown: fencedMarkdown(fenced(first.symbol.language, first.signature)), range, precision };
 }
 
-function wordRange({ line, character, length }: OccurringWord) {
-  return { start: { line, character }, end: { line, character: character + length } };
+function fenced(language: string, code: string): string {
+  return `\`\`\`${language.toLowerCase()}\n${code.replaceAll("```", "")}\n\`\`\``;
 }
 
 /** Symbols with how deeply they are nested: a container is the last symbol above with its name. */

@@ -291,7 +291,7 @@ function linesOfChunk({ content, contentStart, ranges }: Chunk, file: BlobSource
   });
 }
 
-function makePlace(
+export function makePlace(
   resource: BlobSource,
   { line, character }: { readonly line: number; readonly character: number },
   length: number,

@@ -22,6 +22,7 @@ import type {
 } from "../../browse/git-sources.js";
 import type { HighlightSource } from "../../browse/highlight-source.js";
 import type { RepositorySource, TextIndexSource } from "../../browse/repository-source.js";
+import type { PreciseIndexSource } from "./precise-index-source.js";
 import type { SearchJobSource } from "./search-job-source.js";
 import type { AggregateSource, ReceiptSource, SearchSource, SearchResultsSource } from "./search-sources.js";
 import type { CommitMatchSource, FileMatchSource, SymbolSource } from "./match-sources.js";
@@ -61,6 +62,7 @@ export interface Sources {
   readonly SearchResults: SearchResultsSource;
   readonly SearchResultsStats: SearchSource;
   readonly SearchJob: SearchJobSource;
+  readonly PreciseIndex: PreciseIndexSource;
   readonly SearchReceipt: ReceiptSource;
   readonly SearchQueryAggregate: AggregateSource;
   readonly FileMatch: FileMatchSource;

@@ -366,16 +366,40 @@ function signIn(id: string, pattern: string, summary: string, body: Schema, fail
 
 const newAccount = object({ username: text, email: text, password: text });
 
-const refusedUpload = (id: string, method: "GET" | "POST", pattern: string): Operation => ({
+const indexUpload = (id: string, pattern: string): Operation => ({
   id,
-  method,
+  method: "POST",
   pattern,
   tag: "clients",
-  summary: "Uploads of code intelligence, which Trawl does not accept",
-  description: "HEAD is answered with 200, by which clients choose the path.",
-  access: "viewer",
-  answers: {},
-  failures: [501],
+  summary: "Upload an index of definitions and references",
+  description:
+    "As `src code-intel upload` does. An index in one request is the body; one in parts begins with `multiPart` and `numParts`, sends each part as a body with `uploadId` and `index`, and ends with `uploadId` and `done`. An answer waits up to 20 seconds for the index to be read, and then is an error if it is not accepted. A body beyond precise.uploadBytes gets 413, one without room 507.",
+  access: "user",
+  parameters: [
+    query("repository", "The name of the repository."),
+    query("commit", "The full id of the commit that was indexed."),
+    query("root", "The folder that was indexed."),
+    query("indexerName", "The name of the indexer; by default the one that the index names."),
+    query("indexerVersion", "Its version."),
+    query("multiPart", "With true, begin an upload in parts."),
+    query("numParts", "How many parts it has, at most 1,000."),
+    query("uploadId", "The upload to which the request belongs."),
+    query("index", "Which part the body is, from 0."),
+    query("done", "With true, all parts have been sent."),
+  ],
+  body: {
+    content: {
+      "application/x-protobuf+scip": { schema: { type: "string", contentMediaType: "application/octet-stream" } },
+    },
+    description: "An index in the SCIP format, compressed with gzip or not; or a part of one.",
+  },
+  answers: {
+    202: {
+      description: "It is being read, or has been.",
+      content: { "application/json; charset=utf-8": { schema: object({ id: text }) } },
+    },
+  },
+  failures: [400, 404],
 });
 
 const fileBytes: Content = { schema: { type: "string", contentMediaType: "application/octet-stream" } };
@@ -923,9 +947,19 @@ export const operations: readonly Operation[] = [
     captures: ["The name of the repository."],
     answers: ok({ "application/json; charset=utf-8": { schema: object({ value: text }) } }),
   },
-  refusedUpload("canUploadScip", "GET", "/.api/scip/upload"),
-  refusedUpload("uploadScip", "POST", "/.api/scip/upload"),
-  refusedUpload("uploadLsif", "POST", "/.api/lsif/upload"),
+  {
+    id: "canUploadScip",
+    method: "GET",
+    pattern: "/.api/scip/upload",
+    tag: "clients",
+    summary: "Whether indexes can be uploaded here",
+    description: "HEAD is answered with 200, by which clients choose the path.",
+    access: "viewer",
+    answers: {},
+    failures: [405],
+  },
+  indexUpload("uploadScip", "/.api/scip/upload"),
+  indexUpload("uploadLsif", "/.api/lsif/upload"),
   {
     id: "webhook",
     method: "POST",

@@ -4,7 +4,6 @@ import type { Viewer } from "../../model/viewer.js";
 import type { ViewerHandler } from "../access/guard.js";
 import type { Handler } from "../server/handler.js";
 import { plainText, type Headers } from "../server/headers.js";
-import type { HttpResponse } from "../server/response.js";
 import type { HttpServer } from "../server/uws.js";
 
 /** The release of the `src` command with which this interface was tested. */
@@ -20,7 +19,6 @@ const srcFiles: ReadonlySet<string> = new Set([
 ]);
 
 const json: Headers = { "Content-Type": "application/json; charset=utf-8", "X-Content-Type-Options": "nosniff" };
-const noUploads = "Trawl does not accept code intelligence indexes: it searches text.\n";
 
 /** Services used by these routes. */
 export interface ClientServices {
@@ -79,20 +77,6 @@ export function addClientRoutes(
     "/.api/repos/NAME/-/shield",
     guard((_, response) => response.reply(200, json, JSON.stringify({ value: " 0 projects" }))),
   );
-  // A client that gets a 404 for this path falls back to an older one.
-  server.route(
-    "GET",
-    "/.api/scip/upload",
-    guard(({ method }, response) =>
-      method === "HEAD" ? response.replyHead(200, plainText, undefined) : refuseUpload(response),
-    ),
-  );
-  for (const path of ["/.api/scip/upload", "/.api/lsif/upload"])
-    server.route(
-      "POST",
-      path,
-      guard((_, response) => refuseUpload(response)),
-    );
   server.route("GET", "/robots.txt", (_, response) => response.reply(200, plainText, "User-agent: *\nDisallow: /\n"));
   server.route("GET", "/favicon.ico", (_, response) =>
     response.reply(200, { ...plainText, "Content-Type": "image/svg+xml", "Cache-Control": "max-age=86400" }, icon),
@@ -108,10 +92,6 @@ export function addClientRoutes(
       ),
     ),
   );
-}
-
-function refuseUpload(response: HttpResponse): void {
-  response.reply(501, plainText, noUploads);
 }
 
 /** A net. */

@@ -3,7 +3,9 @@ import { shownPath } from "../../base/path-text.js";
 import { BlobSource } from "../../browse/git-sources.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { type Candidate, type NameUse, rankDefinitions } from "../../graphql/sources/definition-ranking.js";
+import { askPrecise, definitionSources } from "../../graphql/sources/precise-navigation.js";
 import { candidatesMax, listOccurrences, namePattern } from "../../graphql/sources/navigation.js";
+import type { FoundPrecise } from "../../protocol/precise-messages.js";
 import type { SymbolMatch } from "../../model/stream-events.js";
 import { commitPattern, quote } from "../../graphql/sources/symbol-lists.js";
 import { defineTool, integer, repo, requiredText, revision } from "../calls/tool.js";
@@ -30,6 +32,31 @@ export const goToDefinition = defineTool({
     const commit = await findCommit(findRepository(name, context), rev, context);
     const entry = await requireFile(commit, plainPath(path), context);
     const file = new BlobSource(commit, entry.path, entry, undefined);
+    const precise = await askPrecise(file, { name: symbol }, "definitions", context);
+    if (precise !== undefined && precise.placeCount > 0) {
+      const definitions = definitionSources(precise, file);
+      return {
+        head: { symbol, matchCount: precise.placeCount, precision: "precise", isUnique: definitions.length === 1 },
+        listName: "definitions",
+        items: definitions.map(
+          ({
+            symbol: {
+              line,
+              kind,
+              file: { path: definedIn },
+            },
+          }) => ({
+            repository: name,
+            path: definedIn,
+            line,
+            name: symbol,
+            commit: commit.oid,
+            kind: kind.toLowerCase(),
+          }),
+        ),
+        excluded: [],
+      };
+    }
     const { language, imports } = await listOccurrences(file, { line: 0, character: 0 }, false, context.git);
     const use: NameUse = { path: entry.path, language, line: undefined, before: "", after: "", imports };
     const near = await searchDefinitions(`repo:${quote(commitPattern(commit))}`, symbol, name, use, context);
@@ -84,6 +111,20 @@ function definitionItem({ repository, path, commit, symbol }: FoundSymbol): obje
   };
 }
 
+const moreUses = { reason: "limit", message: "there are more uses: raise limit" };
+
+/** Files with the lines that use the symbol, those of the given file first. */
+function preciseItems({ files }: FoundPrecise, repository: string, limit: number): object[] {
+  let left = limit;
+  return files.flatMap(({ path, language, places }) => {
+    const shown = places.slice(0, left);
+    left -= shown.length;
+    if (shown.length === 0) return [];
+    const lines = new Map(shown.map(({ range, preview }) => [range.start.line + 1, preview]));
+    return [{ repository, path, language, lines: [...lines].map(([line, text]) => ({ line, text })) }];
+  });
+}
+
 export const findReferences = defineTool({
   name: "find_references",
   title: "Find references",
@@ -92,7 +133,17 @@ export const findReferences = defineTool({
   fields: { ...place, limit: integer(1, 1_000, 10, "Number of uses.") },
   run: async ({ repo: name, path, symbol, revision: rev, limit }, context) => {
     const commit = await findCommit(findRepository(name, context), rev, context);
-    const { path: file } = await requireFile(commit, plainPath(path), context);
+    const entry = await requireFile(commit, plainPath(path), context);
+    const file = entry.path;
+    const source = new BlobSource(commit, file, entry, undefined);
+    const precise = await askPrecise(source, { name: symbol }, "references", context);
+    if (precise !== undefined && precise.placeCount > 0)
+      return {
+        head: { symbol, matchCount: precise.placeCount, precision: "precise" },
+        listName: "references",
+        items: preciseItems(precise, name, limit),
+        excluded: precise.limitHit || precise.placeCount > limit ? [moreUses] : [],
+      };
     const pattern = `content:${quote(wholeWord(symbol))}`;
     const scope = `${everything} case:yes type:file repo:${quote(commitPattern(commit))}`;
     // A path that is not UTF-8 matches nothing here: its lines come with those of the others.
@@ -106,7 +157,7 @@ export const findReferences = defineTool({
         : await runToolSearch({ ...options, query: `${scope} count:${left} -file:${only} ${pattern}` }, context);
     const unseen = { reason: "limit", message: "other files were not searched: raise limit" };
     return {
-      head: { symbol, matchCount: own.matchCount + (others?.matchCount ?? 0) },
+      head: { symbol, matchCount: own.matchCount + (others?.matchCount ?? 0), precision: "by name" },
       listName: "references",
       items: [...own.matches, ...(others?.matches ?? [])].map(matchItem),
       excluded: [...own.excluded, ...(others === undefined ? [unseen] : others.excluded)],

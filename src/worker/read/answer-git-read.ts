@@ -31,6 +31,7 @@ import type {
 } from "../../protocol/git-messages.js";
 import { mirrorPath, type ReadContext } from "./context.js";
 import { answerReadFiles, blobOptions } from "./files.js";
+import { answerFindPrecise } from "./precise-reads.js";
 import { answerListOccurrences, answerListSymbols } from "./symbol-reads.js";
 import { ignoredCommitsPath, parseIgnoredCommits, readBlame } from "../../git/history/blame.js";
 import { readBlobs, readByGit } from "../../git/objects/read-blobs.js";
@@ -83,6 +84,8 @@ export async function answerGitRead(
       return answerReadFiles(request, context);
     case "list-symbols":
       return answerListSymbols(request, context);
+    case "find-precise":
+      return answerFindPrecise(request, context);
     case "list-occurrences":
       return answerListOccurrences(request, context);
     case "read-diff":

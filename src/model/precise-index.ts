@@ -1,0 +1,52 @@
+/** What became of an upload; the names are those of the GraphQL schema. */
+export type PreciseIndexState = "UPLOADING" | "QUEUED" | "PROCESSING" | "COMPLETED" | "ERRORED";
+
+/** What an index has, and what of its upload it does not have; absent until it is built. */
+export interface PreciseCounts {
+  readonly documentCount: number;
+  readonly symbolCount: number;
+  readonly occurrenceCount: number;
+  readonly storedBytes: number;
+  readonly missingCount: number;
+  readonly unfitCount: number;
+  readonly outsideCount: number;
+}
+
+/** An uploaded index of definitions and references: a record of the record store, as JSON. */
+export interface PreciseIndexRecord {
+  readonly id: number;
+  readonly repositoryId: number;
+  /** Full oid. */
+  readonly commit: string;
+  /** "" for the whole repository, or a folder with a slash at its end. */
+  readonly root: string;
+  readonly indexer: string;
+  readonly indexerVersion: string;
+  readonly state: PreciseIndexState;
+  /** Why it failed; "" otherwise. */
+  readonly failure: string;
+  /** The user who uploaded it. */
+  readonly uploaderId: number;
+  /** RFC 3339; "" until then. */
+  readonly uploadedAt: string;
+  readonly startedAt: string;
+  readonly endedAt: string;
+  readonly uploadBytes: number;
+  /** Of an upload in parts, how many there are; 0 for one in a single request. */
+  readonly partCount: number;
+  readonly counts: PreciseCounts | undefined;
+}
+
+/** What read workers need to know of an index to look something up in it. */
+export interface PreciseCandidate {
+  readonly id: number;
+  readonly commit: string;
+  readonly root: string;
+}
+
+/** The folder of the uploaded indexes in the data directory. */
+export const preciseFolder = "precise";
+
+export function preciseIndexName(id: number): string {
+  return `${id}.index`;
+}

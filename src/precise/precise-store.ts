@@ -1,0 +1,86 @@
+import { assert } from "../base/assert.js";
+import type { PreciseIndexRecord } from "../model/precise-index.js";
+import type { RecordChange, RecordStore } from "../store/record-store.js";
+
+const recordPrefix = "precise-index/";
+const counterKey = "precise-index-counter";
+
+/** The records of uploaded indexes, in memory and in the record store. Ids ascend in the order of the uploads. */
+export class PreciseStore {
+  readonly #store: RecordStore;
+  readonly #records = new Map<number, PreciseIndexRecord>();
+  readonly #byRepository = new Map<number, readonly PreciseIndexRecord[]>();
+  #nextId = 1;
+
+  constructor(store: RecordStore) {
+    this.#store = store;
+  }
+
+  /** Loads the stored records, in steps. */
+  *load(): Generator<void, void> {
+    const counter = this.#store.get(counterKey);
+    if (counter !== undefined) this.#nextId = Number(counter.toString());
+    assert(Number.isSafeInteger(this.#nextId) && this.#nextId > 0, "the stored counter is the next id of an index");
+    for (const batch of this.#store.batchesWithPrefix(recordPrefix)) {
+      for (const { value } of batch) this.#set(JSON.parse(value.toString()) as PreciseIndexRecord);
+      yield;
+    }
+  }
+
+  get(id: number): PreciseIndexRecord | undefined {
+    return this.#records.get(id);
+  }
+
+  /** In no particular order. */
+  values(): IterableIterator<PreciseIndexRecord> {
+    return this.#records.values();
+  }
+
+  /** Those of a repository, the newest first. */
+  forRepository(repositoryId: number): readonly PreciseIndexRecord[] {
+    return this.#byRepository.get(repositoryId) ?? [];
+  }
+
+  newId(): number {
+    return this.#nextId++;
+  }
+
+  /** Resolves when the record is durable; it is visible then. */
+  async put(record: PreciseIndexRecord): Promise<void> {
+    await this.#store.apply([
+      { key: `${recordPrefix}${record.id}`, value: Buffer.from(JSON.stringify(record)) },
+      { key: counterKey, value: Buffer.from(String(this.#nextId)) },
+    ]);
+    this.#set(record);
+  }
+
+  /** They are no longer visible at once, and deleted when the promise resolves. */
+  async remove(ids: readonly number[]): Promise<void> {
+    const changes: RecordChange[] = [];
+    for (const id of ids) {
+      const record = this.#records.get(id);
+      if (record === undefined) continue;
+      this.#records.delete(id);
+      this.#setGroup(
+        record.repositoryId,
+        this.forRepository(record.repositoryId).filter((other) => other.id !== id),
+      );
+      changes.push({ key: `${recordPrefix}${id}`, value: undefined });
+    }
+    await this.#store.apply(changes);
+  }
+
+  #set(record: PreciseIndexRecord): void {
+    this.#records.set(record.id, record);
+    const others = this.forRepository(record.repositoryId).filter(({ id }) => id !== record.id);
+    this.#setGroup(
+      record.repositoryId,
+      [...others, record].sort((a, b) => b.id - a.id),
+    );
+  }
+
+  #setGroup(repositoryId: number, records: readonly PreciseIndexRecord[]): void {
+    if (records.length === 0) this.#byRepository.delete(repositoryId);
+    else this.#byRepository.set(repositoryId, records);
+  }
+}

@@ -1,0 +1,68 @@
+import type { PreciseCandidate } from "../model/precise-index.js";
+import type { ShownSymbolKind } from "../model/symbol-kind.js";
+
+/** Asks what uploaded indexes say about a name. */
+export interface FindPrecise {
+  readonly kind: "find-precise";
+  readonly repositoryId: number;
+  readonly commit: string;
+  readonly path: string;
+  /** Where the name is, both from 0, in code points; or the name itself, wherever it is in the file. */
+  readonly at: { readonly line: number; readonly character: number } | { readonly name: string };
+  readonly want: PreciseQuestion;
+  /** The indexes of the repository, the newest first. */
+  readonly candidates: readonly PreciseCandidate[];
+  readonly placesMax: number;
+}
+
+export type PreciseQuestion = "definitions" | "references" | "implementations";
+
+export interface PreciseAnswer {
+  /** Undefined if no index covers the place: it was changed since, or never indexed. */
+  readonly found: FoundPrecise | undefined;
+  /** Indexes whose files cannot be read. */
+  readonly damaged: readonly { readonly id: number; readonly reason: string }[];
+}
+
+export interface FoundPrecise {
+  readonly indexId: number;
+  /** The commit that was indexed, and how many commits lie between it and the one that was asked about. */
+  readonly indexCommit: string;
+  readonly distance: number;
+  readonly name: string;
+  /** Where the name is in the file that was asked about; undefined if the question was by name. */
+  readonly range: PreciseRange | undefined;
+  readonly about: AboutSymbol;
+  readonly files: readonly PreciseFile[];
+  readonly placeCount: number;
+  /** Whether there may be more: beyond the limit, or in lines that have changed. */
+  readonly limitHit: boolean;
+}
+
+/** What an index says about a symbol. */
+export interface AboutSymbol {
+  readonly kind: ShownSymbolKind;
+  readonly signature: string;
+  /** In Markdown. */
+  readonly documentation: string;
+}
+
+export interface PreciseFile {
+  readonly path: string;
+  readonly language: string;
+  readonly places: readonly PrecisePlace[];
+}
+
+/** Lines and characters count from 0; characters are code points. */
+export interface PreciseRange {
+  readonly start: { readonly line: number; readonly character: number };
+  readonly end: { readonly line: number; readonly character: number };
+}
+
+export interface PrecisePlace {
+  readonly range: PreciseRange;
+  /** Its line, or of a long one the part around it. */
+  readonly preview: string;
+  /** Code points of the line before the preview. */
+  readonly previewStart: number;
+}

@@ -1,0 +1,149 @@
+import { TrawlError } from "../base/errors.js";
+import { PreciseIndexWriter, type WrittenIndex } from "./index-writer.js";
+import { placeDocument } from "./place-document.js";
+import { decodeDocument, decodeMetadata, decodeSymbol, type ScipDocument } from "./scip-messages.js";
+import { indexFields, splitIndex } from "./scip-stream.js";
+
+/** A larger document is refused: it is in memory as a whole while it is read. */
+export const messageBytesMax = 64 << 20;
+
+/** Documents whose files are read together, and their bytes. */
+const documentsOfBatch = 256;
+const bytesOfBatch = 4 << 20;
+
+/** The commit that an index describes. */
+export interface DescribedCommit {
+  /** Passes the text of each of these files, in their order: undefined if the commit has no such file with a text. */
+  readTexts(
+    paths: readonly string[],
+    onText: (index: number, text: Buffer | undefined) => Promise<void>,
+  ): Promise<void>;
+}
+
+/** What is in an index, and what of it was left out. */
+export interface BuiltIndex extends WrittenIndex {
+  readonly toolName: string;
+  readonly toolVersion: string;
+  /** Documents whose files the commit does not have, or that are not texts. */
+  readonly missingCount: number;
+  /** Documents that describe another text than that of the file. */
+  readonly unfitCount: number;
+  /** Occurrences outside of their files. */
+  readonly outsideCount: number;
+}
+
+interface PendingDocument {
+  readonly document: ScipDocument;
+  readonly bytes: Uint8Array;
+}
+
+/**
+ * Builds a precise index from an uploaded one, a batch of documents after another. Throws `bad-request` if it is damaged, exceeds
+ * a limit, or does not describe the commit.
+ */
+export async function buildIndex(
+  chunks: AsyncIterable<Uint8Array>,
+  commit: DescribedCommit,
+  target: string,
+  onProgress: (byteCount: number) => void,
+): Promise<BuiltIndex> {
+  const writer = await PreciseIndexWriter.create(target);
+  try {
+    const builder = new IndexBuilder(writer, commit, onProgress);
+    for await (const { field, bytes, offset } of splitIndex(chunks, messageBytesMax)) {
+      if (field === indexFields.metadata) builder.metadata = decodeMetadata(bytes);
+      else if (field === indexFields.externalSymbol)
+        await writer.describe(decodeSymbol(bytes, `the message at byte ${offset}`), "");
+      else await builder.add(bytes);
+    }
+    return await builder.finish();
+  } finally {
+    await writer.close();
+  }
+}
+
+class IndexBuilder {
+  readonly #writer: PreciseIndexWriter;
+  readonly #commit: DescribedCommit;
+  readonly #onProgress: (byteCount: number) => void;
+  readonly #paths = new Set<string>();
+  #batch: PendingDocument[] = [];
+  #batchBytes = 0;
+  #documentCount = 0;
+  #missingCount = 0;
+  #unfitCount = 0;
+  #outsideCount = 0;
+  #firstMissing = "";
+  #firstUnfit = "";
+  metadata = { toolName: "", toolVersion: "" };
+
+  constructor(writer: PreciseIndexWriter, commit: DescribedCommit, onProgress: (byteCount: number) => void) {
+    this.#writer = writer;
+    this.#commit = commit;
+    this.#onProgress = onProgress;
+  }
+
+  async add(bytes: Uint8Array): Promise<void> {
+    const document = decodeDocument(bytes);
+    this.#documentCount++;
+    // Of two documents with one path, which no indexer should write, the first counts.
+    if (this.#paths.has(document.path)) return;
+    this.#paths.add(document.path);
+    this.#batch.push({ document, bytes });
+    this.#batchBytes += bytes.length;
+    if (this.#batch.length >= documentsOfBatch || this.#batchBytes >= bytesOfBatch) await this.#flush();
+  }
+
+  async finish(): Promise<BuiltIndex> {
+    await this.#flush();
+    const written = await this.#writer.finish();
+    if (written.documentCount === 0) throw this.#unfitError();
+    return {
+      ...written,
+      ...this.metadata,
+      missingCount: this.#missingCount,
+      unfitCount: this.#unfitCount,
+      outsideCount: this.#outsideCount,
+    };
+  }
+
+  async #flush(): Promise<void> {
+    const batch = this.#batch;
+    this.#batch = [];
+    this.#batchBytes = 0;
+    await this.#commit.readTexts(
+      batch.map(({ document: { path } }) => path),
+      async (index, text) => {
+        const { document, bytes } = batch[index];
+        this.#onProgress(bytes.length);
+        if (text === undefined) {
+          this.#missingCount++;
+          this.#firstMissing ||= document.path;
+          return;
+        }
+        const { occurrences, symbols, outsideCount, fits } = placeDocument(bytes, document, text);
+        if (!fits) {
+          this.#unfitCount++;
+          this.#firstUnfit ||= document.path;
+          return;
+        }
+        this.#outsideCount += outsideCount;
+        await this.#writer.add(document.path, occurrences, symbols);
+      },
+    );
+  }
+
+  #unfitError(): TrawlError {
+    const name = (path: string): string => JSON.stringify(path.slice(0, 300));
+    if (this.#documentCount === 0)
+      return new TrawlError(
+        "bad-request",
+        "the index has no documents: the indexer has found no files; run it in the folder of the project",
+      );
+    const what =
+      this.#unfitCount > 0
+        ? `its documents do not describe the files of this commit, for example ${name(this.#firstUnfit)}; upload it for the commit from which it was made`
+        : `none of its ${this.#documentCount} documents is a file of this commit, for example ${name(this.#firstMissing)}; check the commit and the root`;
+    return new TrawlError("bad-request", `the index does not fit the commit: ${what}`);
+  }
+}

@@ -1,0 +1,120 @@
+import { createReadStream } from "node:fs";
+import { pipeline } from "node:stream";
+import { createGunzip } from "node:zlib";
+import { join } from "node:path";
+import { errorMessage, serializeError, TrawlError } from "../../base/errors.js";
+import { stopWhenSet, type StopSignal } from "../../base/stop-signal.js";
+import { readBlobs } from "../../git/objects/read-blobs.js";
+import { readEntries } from "../../git/objects/directories.js";
+import { fileMode } from "../../git/objects/objects.js";
+import { textOfBlob } from "../../indexer/encoding/blob-text.js";
+import { mirrorName, mirrorsFolder } from "../../model/repository.js";
+import type { BuildPreciseTask, BuildPreciseTaskResult } from "../../protocol/ingest-messages.js";
+import { buildIndex, type DescribedCommit } from "../../scip/build-index.js";
+import { type IngestThread, stepAllowanceMs, timeAllowance } from "./ingest-thread.js";
+
+/** Larger files are not navigated. */
+const textBytesMax = 8 << 20;
+
+/** A read fails if git shows no activity for this long. */
+const silenceMs = 60_000;
+
+/** Builds a precise index from the files of an upload. */
+export async function runBuildPrecise(thread: IngestThread, task: BuildPreciseTask): Promise<BuildPreciseTaskResult> {
+  const { activity, dataFolder } = thread;
+  const stop = stopWhenSet(task.stop);
+  activity.enter("indexing", task.repositoryId, "precise index", stepAllowanceMs);
+  const directory = join(dataFolder, mirrorsFolder, mirrorName(task.repositoryId));
+  try {
+    const chunks = limited(inflated(task.files), task.indexBytesMax, () => {
+      activity.beat();
+      if (stop()) throw new TrawlError("cancelled", "the upload was stopped");
+    });
+    const built = await buildIndex(chunks, describeCommit(directory, task, stop), task.target, (byteCount) =>
+      activity.allow(stepAllowanceMs + timeAllowance(byteCount)),
+    );
+    return { kind: "built", ...built };
+  } catch (error) {
+    return { kind: "failed", error: serializeError(error) };
+  }
+}
+
+/** The bytes of the files, one after another, decompressed if they are gzip. */
+async function* inflated(files: readonly string[]): AsyncGenerator<Uint8Array> {
+  const compressed = concatenated(files);
+  const first = await compressed.next();
+  if (first.done === true) return;
+  const start: Buffer = first.value;
+  async function* whole(): AsyncGenerator<Buffer> {
+    yield start;
+    yield* compressed;
+  }
+  if (start[0] === 0x7b)
+    throw new TrawlError(
+      "bad-request",
+      "this is an index in the LSIF format, which is not accepted; use an indexer that writes SCIP, or convert it with `scip convert`",
+    );
+  if (start[0] !== 0x1f || start[1] !== 0x8b) return yield* whole();
+  const gunzip = createGunzip();
+  let failure: Error | undefined;
+  pipeline(whole, gunzip, (error) => (failure = error ?? undefined));
+  try {
+    yield* gunzip as AsyncIterable<Buffer>;
+  } catch (error) {
+    throw new TrawlError("bad-request", `the upload is not valid gzip: ${errorMessage(failure ?? error)}`, {
+      cause: error,
+    });
+  }
+}
+
+async function* concatenated(files: readonly string[]): AsyncGenerator<Buffer> {
+  for (const file of files) yield* createReadStream(file) as AsyncIterable<Buffer>;
+}
+
+async function* limited(
+  chunks: AsyncIterable<Uint8Array>,
+  bytesMax: number,
+  onChunk: () => void,
+): AsyncGenerator<Uint8Array> {
+  let byteCount = 0;
+  for await (const chunk of chunks) {
+    byteCount += chunk.length;
+    if (byteCount > bytesMax)
+      throw new TrawlError(
+        "content-too-large",
+        `the index has more than ${bytesMax} bytes when it is decompressed (precise.indexBytes); index a part of the repository at a time, with a root for each`,
+      );
+    onChunk();
+    yield chunk;
+  }
+}
+
+function describeCommit(
+  directory: string,
+  { commit, root }: Pick<BuildPreciseTask, "commit" | "root">,
+  stop: StopSignal,
+): DescribedCommit {
+  return {
+    readTexts: async (paths, onText) => {
+      const entries = await readEntries(
+        directory,
+        commit,
+        paths.map((path) => root + path),
+        stop,
+      );
+      const texts = paths.map((_, i) => i);
+      const isText = (i: number): boolean =>
+        paths[i] !== "" && entries[i]?.kind === "file" && entries[i].mode !== fileMode.symlink;
+      const wanted = texts.filter(isText);
+      for (const i of texts) if (!isText(i)) await onText(i, undefined);
+      await readBlobs(
+        { directory, contentBytesMax: textBytesMax, silenceMs, stop },
+        wanted.map((i) => entries[i]?.oid ?? ""),
+        async (index, outcome) => {
+          const found = outcome.kind === "content" ? textOfBlob(outcome.content) : undefined;
+          await onText(wanted[index], found === undefined || found.kind === "binary" ? undefined : found.text);
+        },
+      );
+    },
+  };
+}

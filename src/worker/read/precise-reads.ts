@@ -1,0 +1,337 @@
+import { join } from "node:path";
+import { BoundedMap } from "../../base/bounded-map.js";
+import { TrawlError } from "../../base/errors.js";
+import { preciseFolder, preciseIndexName } from "../../model/precise-index.js";
+import type {
+  AboutSymbol,
+  FindPrecise,
+  FoundPrecise,
+  PreciseAnswer,
+  PreciseFile,
+  PrecisePlace,
+  PreciseRange,
+} from "../../protocol/precise-messages.js";
+import { localBit, relationFlags, type SymbolText } from "../../scip/format.js";
+import {
+  isLocal,
+  occurrencesAt,
+  occurrencesWith,
+  type PreciseDocument,
+  PreciseIndexReader,
+} from "../../scip/index-reader.js";
+import { shownKind } from "../../scip/kinds.js";
+import type { LineMap } from "../../scip/line-map.js";
+import type { LinePositions } from "../../scip/line-positions.js";
+import { findNearbyIndexes, type NearbyIndex } from "../../scip/nearby-commits.js";
+import { mirrorPath, type ReadContext } from "./context.js";
+import { type CommitText, CommitTexts } from "./precise-texts.js";
+
+/** Indexes that are opened for one question. */
+const triedMax = 10;
+
+/** Relations of one symbol that are followed. */
+const relationsMax = 200;
+
+/** Longer lines are cut around the place that is shown. */
+const previewLengthMax = 300;
+
+/** Answers a question about a name with the nearest index that covers its place. */
+export async function answerFindPrecise(request: FindPrecise, context: ReadContext): Promise<PreciseAnswer> {
+  const damaged: { readonly id: number; readonly reason: string }[] = [];
+  const nearby = await findNearby(request, context);
+  const covering = nearby.filter(({ root }) => request.path.startsWith(root)).slice(0, triedMax);
+  for (const index of covering) {
+    try {
+      const reader = openIndex(context, index.id);
+      const number = reader?.findDocument(request.path.slice(index.root.length));
+      if (reader === undefined || number === undefined) continue;
+      const found = await new Look(request, context, index, nearby, reader).find(reader.document(number));
+      if (found !== undefined) return { found, damaged };
+    } catch (error) {
+      if (!(error instanceof TrawlError) || (error.code !== "corrupt-shard" && error.code !== "format-version"))
+        throw error;
+      closeIndex(index.id);
+      damaged.push({ id: index.id, reason: error.message });
+    }
+  }
+  return { found: undefined, damaged };
+}
+
+/** Which indexes are near does not change, as long as there are the same ones. */
+const keptNearby = new BoundedMap<string, readonly NearbyIndex[]>(10_000, ({ length }) => 1 + length);
+
+async function findNearby(
+  { repositoryId, commit, candidates }: FindPrecise,
+  context: ReadContext,
+): Promise<readonly NearbyIndex[]> {
+  const key = `${repositoryId} ${commit} ${candidates.map(({ id }) => id).join()}`;
+  const known = keptNearby.get(key);
+  if (known !== undefined) return known;
+  const found = await findNearbyIndexes(mirrorPath(context, repositoryId), commit, candidates, context.stop);
+  keptNearby.set(key, found);
+  return found;
+}
+
+/** Indexes that one thread has open, those that were used last at the end. */
+const openMax = 8;
+const openIndexes = new Map<number, PreciseIndexReader>();
+
+/** Undefined if its file is not there any more: it was deleted since the question was asked. */
+function openIndex({ dataFolder }: ReadContext, id: number): PreciseIndexReader | undefined {
+  let reader = openIndexes.get(id);
+  openIndexes.delete(id);
+  try {
+    reader ??= new PreciseIndexReader(join(dataFolder, preciseFolder, preciseIndexName(id)));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+  openIndexes.set(id, reader);
+  const [oldest] = openIndexes.keys();
+  if (openIndexes.size > openMax && oldest !== undefined) closeIndex(oldest);
+  return reader;
+}
+
+function closeIndex(id: number): void {
+  openIndexes.get(id)?.close();
+  openIndexes.delete(id);
+}
+
+/** An occurrence, by its document and its index in it. */
+interface Hit {
+  readonly document: PreciseDocument;
+  readonly at: number;
+}
+
+/** One question, answered by one index. */
+class Look {
+  readonly #request: FindPrecise;
+  readonly #context: ReadContext;
+  readonly #index: NearbyIndex;
+  readonly #nearby: readonly NearbyIndex[];
+  readonly #reader: PreciseIndexReader;
+  readonly #texts: CommitTexts;
+
+  constructor(
+    request: FindPrecise,
+    context: ReadContext,
+    index: NearbyIndex,
+    nearby: readonly NearbyIndex[],
+    reader: PreciseIndexReader,
+  ) {
+    this.#request = request;
+    this.#context = context;
+    this.#index = index;
+    this.#nearby = nearby;
+    this.#reader = reader;
+    this.#texts = new CommitTexts(context, request.repositoryId, index.commit, request.commit);
+  }
+
+  /** Undefined if the place has changed since, or the index has no symbol there. */
+  async find(document: PreciseDocument): Promise<FoundPrecise | undefined> {
+    const { path, at } = this.#request;
+    const map = await this.#texts.lineMap(path);
+    let text: CommitText | undefined;
+    await this.#texts.readTexts([path], (_, found) => {
+      text = found;
+    });
+    if (map === undefined || text === undefined) return undefined;
+    const { lines } = text;
+    const found = "name" in at ? occurrencesNamed(document, at.name, lines, map) : occurrenceAt(document, at, map);
+    if (found.length === 0) return undefined;
+    const symbols = [...new Set(found.map((i) => document.symbols[i]))];
+    const range = "name" in at ? undefined : newRange(document, found[0], map);
+    const answer = await this.#answer(document, symbols);
+    if (answer === undefined) return undefined;
+    return {
+      indexId: this.#index.id,
+      indexCommit: this.#index.commit,
+      distance: this.#index.distance,
+      name: "name" in at ? at.name : range === undefined ? "" : textOfRange(lines, range),
+      range,
+      about: describe(this.#textAbout(document, symbols[0])),
+      ...answer,
+    };
+  }
+
+  #textAbout(document: PreciseDocument, symbol: number): SymbolText {
+    return isLocal(symbol) ? (document.localTexts[symbol - localBit] ?? {}) : this.#reader.symbol(symbol).text;
+  }
+
+  async #answer(document: PreciseDocument, symbols: readonly number[]) {
+    switch (this.#request.want) {
+      case "definitions": {
+        const hits = symbols.flatMap((symbol) => this.#definitions(document, symbol));
+        if (hits.length > 0) return this.#place(hits, this.#index.root, this.#texts, this.#reader);
+        // What is known about a symbol of another package is an answer, too.
+        return (await this.#definitionElsewhere(symbols)) ?? { files: [], placeCount: 0, limitHit: false };
+      }
+      case "implementations": {
+        const others = symbols.flatMap((symbol) => this.#related(symbol, relationFlags.implementation, true));
+        const hits = others.flatMap((symbol) => this.#definitions(document, symbol));
+        return this.#place(hits, this.#index.root, this.#texts, this.#reader);
+      }
+      case "references": {
+        const related = symbols.flatMap((symbol) => this.#related(symbol, relationFlags.reference, undefined));
+        const hits = this.#occurrences(document, [...new Set([...symbols, ...related])]);
+        return this.#place(hits, this.#index.root, this.#texts, this.#reader);
+      }
+    }
+  }
+
+  /** Where a symbol is defined; of one without a definition, where those are that stand for it. */
+  #definitions(document: PreciseDocument, symbol: number): Hit[] {
+    if (isLocal(symbol)) return [...occurrencesWith(document, symbol, true)].map((at) => ({ document, at }));
+    const hits = [...this.#hits(symbol, true, undefined)];
+    if (hits.length > 0) return hits;
+    return this.#related(symbol, relationFlags.definition, false).flatMap((other) => [
+      ...this.#hits(other, true, undefined),
+    ]);
+  }
+
+  /** At most one more than are shown, those of the document first. */
+  #occurrences(document: PreciseDocument, symbols: readonly number[]): Hit[] {
+    const hits: Hit[] = [];
+    for (const symbol of symbols)
+      for (const at of occurrencesWith(document, symbol, false)) hits.push({ document, at });
+    for (const symbol of symbols) {
+      if (isLocal(symbol)) continue;
+      for (const hit of this.#hits(symbol, false, document.number)) {
+        if (hits.length > this.#request.placesMax) return hits;
+        hits.push(hit);
+      }
+    }
+    return hits;
+  }
+
+  *#hits(symbol: number, definitionsOnly: boolean, without: number | undefined): Generator<Hit> {
+    const reader = this.#reader;
+    let count = 0;
+    for (const { document: number, isDefinition } of reader.postings(reader.symbol(symbol))) {
+      if ((definitionsOnly && !isDefinition) || number === without) continue;
+      if (this.#context.stop()) throw new TrawlError("cancelled", "the look-up was stopped");
+      const document = reader.document(number);
+      for (const at of occurrencesWith(document, symbol, definitionsOnly)) {
+        yield { document, at };
+        if (++count > this.#request.placesMax) return;
+      }
+    }
+  }
+
+  /** The symbols that are related like this; `isInverse` undefined for both directions. */
+  #related(symbol: number, flag: number, isInverse: boolean | undefined): number[] {
+    if (isLocal(symbol)) return [];
+    return this.#reader
+      .relations(this.#reader.symbol(symbol), relationsMax)
+      .filter(({ flags }) => (flags & flag) !== 0)
+      .filter(({ flags }) => isInverse === undefined || isInverse === ((flags & relationFlags.inverse) !== 0))
+      .map(({ symbol: other }) => other);
+  }
+
+  /** The definitions in another index of the repository, such as that of another package. */
+  async #definitionElsewhere(symbols: readonly number[]) {
+    const names = symbols.flatMap((symbol) => (isLocal(symbol) ? [] : (this.#reader.symbol(symbol).text.symbol ?? [])));
+    for (const index of this.#nearby.slice(0, triedMax)) {
+      if (index.id === this.#index.id || names.length === 0) continue;
+      const reader = openIndex(this.#context, index.id);
+      if (reader === undefined) continue;
+      const other = new Look(this.#request, this.#context, index, [], reader);
+      const hits = names.flatMap((name) => {
+        const symbol = reader.findSymbol(name);
+        return symbol === undefined ? [] : [...other.#hits(symbol, true, undefined)];
+      });
+      if (hits.length > 0) return other.#place(hits, index.root, other.#texts, reader);
+    }
+    return undefined;
+  }
+
+  /** The places of hits in the commit that was asked about. Undefined if all of them are in lines that have changed. */
+  async #place(hits: readonly Hit[], root: string, texts: CommitTexts, reader: PreciseIndexReader) {
+    const { placesMax } = this.#request;
+    const byDocument = new Map<PreciseDocument, number[]>();
+    for (const { document, at } of hits.slice(0, placesMax)) {
+      const known = byDocument.get(document);
+      if (known === undefined) byDocument.set(document, [at]);
+      else if (!known.includes(at)) known.push(at);
+    }
+    const paths = new Map([...byDocument.keys()].map((document) => [root + reader.path(document.number), document]));
+    const maps = await texts.lineMaps([...paths.keys()]);
+    const files = new Map<string, PreciseFile>();
+    let placeCount = 0;
+    let isCut: boolean = hits.length > placesMax;
+    await texts.readTexts([...paths.keys()], (path, { lines, language }) => {
+      const document = paths.get(path);
+      const map = maps.get(path);
+      const places = (document === undefined ? [] : (byDocument.get(document) ?? [])).flatMap((at) => {
+        const range = document === undefined || map === undefined ? undefined : newRange(document, at, map);
+        return range === undefined ? [] : [showPlace(lines, range)];
+      });
+      placeCount += places.length;
+      if (places.length > 0) files.set(path, { path, language, places });
+    });
+    const wanted = [...byDocument.values()].reduce((sum, { length }) => sum + length, 0);
+    isCut ||= placeCount < wanted;
+    if (wanted > 0 && placeCount === 0) return undefined;
+    // In the order in which they were found, that of the file itself first.
+    const ordered = [...paths.keys()].flatMap((path) => files.get(path) ?? []);
+    return { files: ordered, placeCount, limitHit: isCut };
+  }
+}
+
+function occurrenceAt(
+  document: PreciseDocument,
+  { line, character }: { readonly line: number; readonly character: number },
+  map: LineMap,
+): number[] {
+  const oldLine = map.toOld(line);
+  return oldLine === undefined ? [] : occurrencesAt(document, oldLine, character);
+}
+
+/** The occurrences whose text is this name. */
+function occurrencesNamed(document: PreciseDocument, name: string, lines: LinePositions, map: LineMap): number[] {
+  const found: number[] = [];
+  for (let i = 0; i < document.count; i++) {
+    const range = document.startLines[i] === document.endLines[i] ? newRange(document, i, map) : undefined;
+    if (range !== undefined && textOfRange(lines, range) === name) found.push(i);
+  }
+  return found;
+}
+
+/** Where an occurrence is in the other text; undefined if a line of it has changed. */
+function newRange(document: PreciseDocument, at: number, map: LineMap): PreciseRange | undefined {
+  const [startLine, endLine] = [map.toNew(document.startLines[at]), map.toNew(document.endLines[at])];
+  if (startLine === undefined || endLine === undefined) return undefined;
+  return {
+    start: { line: startLine, character: document.startCharacters[at] },
+    end: { line: endLine, character: document.endCharacters[at] },
+  };
+}
+
+function textOfRange(lines: LinePositions, { start, end }: PreciseRange): string {
+  if (start.line !== end.line || start.line >= lines.lineCount) return "";
+  return lines.slice(start.line, start.character, end.character);
+}
+
+function showPlace(lines: LinePositions, range: PreciseRange): PrecisePlace {
+  const { line, character } = range.start;
+  if (line >= lines.lineCount) return { range, preview: "", previewStart: 0 };
+  const isShort = lines.line(line).length <= previewLengthMax;
+  const previewStart = isShort ? 0 : Math.max(0, character - previewLengthMax / 3);
+  return { range, preview: lines.slice(line, previewStart, previewStart + previewLengthMax), previewStart };
+}
+
+/** Some indexers have no field for the signature: they put it into a block of code at the top of the documentation. */
+function describe({ kind = 0, symbol = "", signature = "", documentation = [] }: SymbolText): AboutSymbol {
+  const shared = { kind: shownKind(kind, symbol) };
+  const [first = "", ...others] = documentation;
+  const fence = /^```[^\n`]*\n/.exec(first);
+  const end = fence === null ? -1 : first.indexOf("\n```", fence[0].length - 1);
+  if (signature !== "" || fence === null || end < 0)
+    return { ...shared, signature, documentation: documentation.join("\n\n").trim() };
+  const rest = first.slice(end + 4);
+  return {
+    ...shared,
+    signature: first.slice(fence[0].length, end).trim(),
+    documentation: [rest, ...others].join("\n\n").trim(),
+  };
+}

@@ -1,0 +1,140 @@
+import { BoundedMap } from "../../base/bounded-map.js";
+import { decodePath } from "../../base/path-text.js";
+import type { StopSignal } from "../../base/stop-signal.js";
+import { readDiff } from "../../git/history/file-diffs.js";
+import { readEntries } from "../../git/objects/directories.js";
+import { diffTrees } from "../../git/objects/objects.js";
+import { readBlobs } from "../../git/objects/read-blobs.js";
+import { detectLanguageName } from "../../indexer/classify.js";
+import { textOfBlob } from "../../indexer/encoding/blob-text.js";
+import { LineMap } from "../../scip/line-map.js";
+import { LinePositions } from "../../scip/line-positions.js";
+import { mirrorPath, type ReadContext } from "./context.js";
+import { blobOptions } from "./files.js";
+
+/** What a thread keeps of the differences between indexed commits and those that were asked about. */
+const keptBytesMax = 16 << 20;
+
+/** Estimated memory of a path, and of a run of lines. */
+const pathBytes = 200;
+const mapBytes = 4_096;
+
+interface Differences {
+  readonly paths: ReadonlySet<string>;
+  readonly maps: Map<string, LineMap | undefined>;
+}
+
+const keptDifferences = new BoundedMap<string, Differences>(
+  keptBytesMax,
+  ({ paths, maps }) => pathBytes * (1 + paths.size) + mapBytes * maps.size,
+);
+
+/** The oids of files that were looked at last; "" for what is no file. */
+const keptOids = new BoundedMap<string, string>(20_000, () => 1);
+
+/** Their texts. */
+const keptTexts = new BoundedMap<string, CommitText>(keptBytesMax, ({ lines }) => 1024 + lines.byteCount);
+
+/** A file of the commit that was asked about. */
+export interface CommitText {
+  readonly lines: LinePositions;
+  readonly language: string;
+}
+
+const sameLines = new LineMap([]);
+
+/** The texts of a commit, and which lines of them another commit has too, the indexed one. */
+export class CommitTexts {
+  readonly #context: ReadContext;
+  readonly #mirror: string;
+  readonly #indexed: string;
+  readonly #commit: string;
+
+  constructor(context: ReadContext, repositoryId: number, indexed: string, commit: string) {
+    this.#context = context;
+    this.#mirror = mirrorPath(context, repositoryId);
+    this.#indexed = indexed;
+    this.#commit = commit;
+  }
+
+  /** Of each file, which of its lines are which: from the indexed commit, as old, to the other. Undefined for one that only one of them has. */
+  async lineMaps(paths: readonly string[]): Promise<ReadonlyMap<string, LineMap | undefined>> {
+    if (this.#indexed === this.#commit) return new Map(paths.map((path) => [path, sameLines]));
+    const { paths: changed, maps } = await this.#differences();
+    const unknown = [...new Set(paths)].filter((path) => changed.has(path) && !maps.has(path));
+    if (unknown.length > 0) {
+      const { files } = await readDiff(this.#mirror, this.#indexed, this.#commit, unknown, this.#stop);
+      for (const path of unknown) maps.set(path, undefined);
+      for (const { oldPath, newPath, hunks } of files)
+        if (oldPath !== null && oldPath === newPath) maps.set(oldPath, new LineMap(hunks));
+      keptDifferences.set(this.#key, { paths: changed, maps });
+    }
+    return new Map(paths.map((path) => [path, changed.has(path) ? maps.get(path) : sameLines]));
+  }
+
+  async lineMap(path: string): Promise<LineMap | undefined> {
+    return (await this.lineMaps([path])).get(path);
+  }
+
+  /** Calls `onText` for each of these files that the commit has as a text. */
+  async readTexts(paths: readonly string[], onText: (path: string, text: CommitText) => void): Promise<void> {
+    const unknown: { readonly path: string; readonly oid: string }[] = [];
+    for (const { path, oid } of await this.#readOids(paths)) {
+      const known = keptTexts.get(`${oid} ${path}`);
+      if (known === undefined) unknown.push({ path, oid });
+      else onText(path, known);
+    }
+    await readBlobs(
+      blobOptions(this.#mirror, this.#context),
+      unknown.map(({ oid }) => oid),
+      (index, outcome) => {
+        if (outcome.kind !== "content") return;
+        const { kind, text } = textOfBlob(outcome.content);
+        const { path, oid } = unknown[index];
+        if (kind === "binary") return;
+        // The memory of the content is used again.
+        const lines = new LinePositions(Buffer.from(text));
+        const found = { lines, language: detectLanguageName(Buffer.from(path), text) };
+        keptTexts.set(`${oid} ${path}`, found);
+        onText(path, found);
+      },
+    );
+  }
+
+  /** A process lists the entries of a commit, which takes longer than everything else, so they are kept. */
+  async #readOids(paths: readonly string[]): Promise<readonly { readonly path: string; readonly oid: string }[]> {
+    const key = (path: string): string => `${this.#mirror} ${this.#commit} ${path}`;
+    const unknown = paths.filter((path) => keptOids.get(key(path)) === undefined);
+    const found = new Map<string, string>();
+    if (unknown.length > 0) {
+      const entries = await readEntries(this.#mirror, this.#commit, unknown, this.#stop);
+      unknown.forEach((path, i) => {
+        const entry = entries[i];
+        const oid = entry?.kind === "file" ? entry.oid : "";
+        found.set(path, oid);
+        keptOids.set(key(path), oid);
+      });
+    }
+    return paths.flatMap((path) => {
+      const oid = found.get(path) ?? keptOids.get(key(path)) ?? "";
+      return oid === "" ? [] : [{ path, oid }];
+    });
+  }
+
+  async #differences(): Promise<Differences> {
+    const known = keptDifferences.get(this.#key);
+    if (known !== undefined) return known;
+    const changes = await diffTrees(this.#mirror, this.#indexed, this.#commit, this.#stop);
+    const found = { paths: new Set(changes.map(({ path }) => decodePath(path))), maps: new Map() };
+    keptDifferences.set(this.#key, found);
+    return found;
+  }
+
+  get #key(): string {
+    return `${this.#mirror} ${this.#indexed} ${this.#commit}`;
+  }
+
+  get #stop(): StopSignal {
+    return this.#context.stop;
+  }
+}
