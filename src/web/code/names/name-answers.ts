@@ -52,6 +52,8 @@ export interface Definition {
 
 export interface Definitions {
   readonly isUnique: boolean;
+  /** Whether an uploaded index says so, and not the name alone. */
+  readonly isPrecise: boolean;
   readonly list: readonly Definition[];
 }
 
@@ -80,6 +82,7 @@ export async function readDefinitions(
   const found = repository?.commit?.blob?.definitions;
   const definitions: Definitions = {
     isUnique: found?.isUnique ?? false,
+    isPrecise: found?.precision === "PRECISE",
     list: (found?.nodes ?? []).map(({ nearness, signature, symbol }) => {
       const { resource, range } = symbol.location;
       const line = range?.start.line ?? 0;

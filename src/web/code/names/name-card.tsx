@@ -76,7 +76,7 @@ interface AboutProps {
   readonly found: Definitions;
 }
 
-function About({ name, page, found: { list, isUnique } }: AboutProps) {
+function About({ name, page, found: { list, isUnique, isPrecise } }: AboutProps) {
   const [first] = list;
   if (first === undefined)
     return (
@@ -88,11 +88,17 @@ function About({ name, page, found: { list, isUnique } }: AboutProps) {
     <>
       <pre class="name-signature">{first.signature === "" ? name : first.signature}</pre>
       <p class="soft small">
-        {first.kind} · {first.isSelf ? "defined here" : <a href={first.url}>{placeText(first, page)}</a>} · by name
-        {!isUnique && list.length > 1 && `, the likeliest of ${list.length}`}
+        {first.kind} · {first.isSelf ? "defined here" : <a href={first.url}>{placeText(first, page)}</a>} ·{" "}
+        {precisionText(isPrecise)}
+        {!isUnique && list.length > 1 && (isPrecise ? `, one of ${list.length}` : `, the likeliest of ${list.length}`)}
       </p>
     </>
   );
+}
+
+/** How an answer was found. */
+export function precisionText(isPrecise: boolean): string {
+  return isPrecise ? "precise" : "by name";
 }
 
 /** Where a definition is, as seen from a page. */
@@ -101,8 +107,8 @@ export function placeText({ repository, path, line }: Definition, page: PagePath
 }
 
 /** The card as a sentence, for those who hear it. */
-export function targetText(name: string, { list: [first], isUnique }: Definitions): string {
+export function targetText(name: string, { list: [first], isUnique, isPrecise }: Definitions): string {
   if (first === undefined) return `${name}: no definition is known`;
   const where = first.isSelf ? "defined here" : `in ${first.path}, line ${first.line + 1}`;
-  return `${name}: ${first.kind} ${where}${isUnique ? "" : ", one of several"}. ${first.signature}`;
+  return `${name}: ${first.kind} ${where}${isUnique ? "" : ", one of several"}, ${precisionText(isPrecise)}. ${first.signature}`;
 }

@@ -6,7 +6,7 @@ import { repositoryFilter, searchUrl } from "../code-urls.js";
 import { formatCount } from "../../ui/numbers.js";
 import { ErrorText } from "../../ui/states.js";
 import { type Definitions, readDefinitions, readReferences, type References } from "./name-answers.js";
-import { placeText } from "./name-card.js";
+import { placeText, precisionText } from "./name-card.js";
 import { markedPreview, type NamePlace } from "./name-place.js";
 import type { Answer } from "../../api/use-graphql.js";
 
@@ -115,7 +115,7 @@ interface DefinitionListProps {
   readonly found: Definitions;
 }
 
-function DefinitionList({ page, name, found: { list } }: DefinitionListProps) {
+function DefinitionList({ page, name, found: { list, isPrecise } }: DefinitionListProps) {
   if (list.length === 0)
     return (
       <p class="soft">
@@ -125,7 +125,7 @@ function DefinitionList({ page, name, found: { list } }: DefinitionListProps) {
     );
   return (
     <>
-      <p class="soft small">By name, the likeliest first.</p>
+      <p class="soft small">{isPrecise ? "Precise." : "By name, the likeliest first."}</p>
       <ul class="name-list">
         {list.map((definition) => (
           <li key={`${definition.url} ${definition.kind}`}>
@@ -160,14 +160,15 @@ const foldedCountMin = 20;
 
 function ReferenceList({ page, name, found }: ReferenceListProps) {
   const { files = [], matchCount = 0, limitHit = false } = found ?? {};
+  const precision = precisionText(found?.precision === "PRECISE");
   const all = searchUrl(`${repositoryFilter(page)} /${wholeWord(name)}/ case:yes count:all`);
   return (
     <>
       <p class="soft small">
         {matchCount === 0
           ? "The name is used nowhere."
-          : `${formatCount(matchCount)}${limitHit ? " or more" : ""} ${matchCount === 1 ? "use" : "uses"} in ${formatCount(files.length)} ${files.length === 1 ? "file" : "files"}, by name.`}{" "}
-        <a href={all}>Search for all</a>
+          : `${formatCount(matchCount)}${limitHit ? " or more" : ""} ${matchCount === 1 ? "use" : "uses"} in ${formatCount(files.length)} ${files.length === 1 ? "file" : "files"}, ${precision}.`}{" "}
+        <a href={all}>Search for {found?.precision === "PRECISE" ? "the name" : "all"}</a>
       </p>
       {files.map(({ file, lines }, i) => (
         <details key={file.path} open={i === 0 || lines.length < foldedCountMin}>
