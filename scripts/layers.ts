@@ -148,7 +148,8 @@ export const layers: readonly Layer[] = [
     folder: "notify",
     number: 8,
     runsIn: "main",
-    holds: "notifications of saved searches: a journal of changes, evaluation, a queue of deliveries to webhooks",
+    holds:
+      "notifications of saved searches: a journal of changes, evaluation, a queue of deliveries to webhooks, chats and mail (`nodemailer`)",
   },
   {
     folder: "browse",

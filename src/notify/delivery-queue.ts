@@ -1,13 +1,15 @@
-import type { SavedSearch } from "../account/settings/saved-searches.js";
+import type { SavedSearch, SearchNotification } from "../account/settings/saved-searches.js";
 import { callAfter, type PendingCall } from "../base/deadline.js";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import { maySee } from "../catalog/visible-tables.js";
 import type { Viewer } from "../model/viewer.js";
 import type { DeliveryRecord, DeliveryState, DeliveryStore } from "./delivery-store.js";
+import { announce } from "./announcement.js";
 import type { NotifyEnvironment } from "./notify-environment.js";
-import { toBody, type StoredPayload, visiblePart } from "./payload.js";
+import type { MailSender } from "./mail.js";
+import { toMessage } from "./message.js";
+import { type BodyHeader, type StoredPayload, visiblePart } from "./payload.js";
 import { type Delivered, post } from "./post.js";
-import { sign, standardHeaders } from "./signature.js";
 import type { Receivers } from "./receivers.js";
 
 /** A look-up of a name occupies one of the threads that also read and write files, so only a few run at once. */
@@ -26,6 +28,7 @@ export interface QueueServices {
   readonly environment: NotifyEnvironment;
   readonly deliveries: DeliveryStore;
   readonly receivers: Receivers;
+  readonly mail: MailSender;
   /** The search with its notification; undefined if that is off. */
   readonly find: (searchId: number) => SavedSearch | undefined;
   readonly viewerOf: (search: SavedSearch) => Viewer | undefined;
@@ -133,7 +136,7 @@ export class DeliveryQueue {
   async #attempt(
     delivery: DeliveryRecord,
   ): Promise<{ readonly state: DeliveryState; readonly outcome: Delivered; readonly attempts: number }> {
-    const { find, viewerOf, receivers, environment, deliveries } = this.#services;
+    const { find, viewerOf, environment, deliveries } = this.#services;
     const search = find(delivery.searchId);
     const viewer = search === undefined ? undefined : viewerOf(search);
     const payload = deliveries.payload(delivery);
@@ -142,9 +145,8 @@ export class DeliveryQueue {
       const outcome = { status: undefined, error: "the owner may no longer see what changed" };
       return { state: "WITHHELD", outcome, attempts: delivery.attempts };
     }
-    const { url, secret } = search.notification;
     const attempts = delivery.attempts + 1;
-    const outcome = await this.#send(url, secret, delivery, this.#body(delivery, search, visible), receivers);
+    const outcome = await this.#send(search.notification, this.#header(delivery, search), visible);
     if (outcome.error === "") return { state: "DELIVERED", outcome, attempts };
     const hasFailed = outcome.isFinal === true || attempts >= environment.limits.attemptsMax;
     return { state: hasFailed ? "FAILED" : "PENDING", outcome, attempts };
@@ -157,41 +159,31 @@ export class DeliveryQueue {
     });
   }
 
-  #body({ id, createdAt }: DeliveryRecord, search: SavedSearch, payload: StoredPayload): Buffer {
-    const { environment } = this.#services;
-    const url = `${environment.baseUrl()}/search?${new URLSearchParams({ q: search.query, patternType: "standard" })}`;
-    const { accounts } = environment;
+  #header({ id, createdAt }: DeliveryRecord, search: SavedSearch): BodyHeader {
+    const { accounts, searchKey, baseUrl: getBaseUrl } = this.#services.environment;
+    const baseUrl = getBaseUrl();
+    const url = `${baseUrl}/search?${new URLSearchParams({ q: search.query, patternType: "standard" })}`;
     const owner = (accounts.user(search.ownerId) ?? accounts.organizations.get(search.ownerId))?.name ?? "";
-    const header = {
-      id,
-      createdAt,
-      search,
-      owner,
-      searchId: environment.searchKey(search.id),
-      url,
-      baseUrl: environment.baseUrl(),
-    };
-    return toBody(header, payload, (repositoryId) => environment.repository(repositoryId)?.name ?? "");
+    return { id, createdAt, search, owner, searchId: searchKey(search.id), url, baseUrl };
   }
 
-  /** The operator's list may have changed since the URL was accepted. */
-  async #send(
-    text: string,
-    secret: string,
-    { id, event }: DeliveryRecord,
-    body: Buffer,
-    receivers: Receivers,
-  ): Promise<Delivered> {
+  /** The operator's lists may have changed since the address was accepted. */
+  async #send(notification: SearchNotification, header: BodyHeader, payload: StoredPayload): Promise<Delivered> {
+    const { receivers, mail, environment } = this.#services;
+    const { url, format } = notification;
     try {
-      const url = receivers.require(text);
-      const { userAgent } = this.#services.environment;
-      const headers = {
-        "X-Trawl-Event": event,
-        "X-Trawl-Delivery": id,
-        "X-Trawl-Signature-256": sign(secret, body),
-        ...standardHeaders(secret, id, body, new Date().getTime()),
-      };
-      return await post(url, { headers, body, isChat: false }, receivers, userAgent, this.#stop.signal);
+      if (format === "MAIL") {
+        const one = {
+          id: header.id,
+          event: payload.event,
+          to: mail.require(url),
+          announcement: announce(header, payload),
+        };
+        return await mail.send(one, this.#stop.signal);
+      }
+      const to = receivers.require(url);
+      const message = toMessage(notification, header, payload, (id) => environment.repository(id)?.name ?? "");
+      return await post(to, message, receivers, environment.userAgent, this.#stop.signal);
     } catch (error) {
       if (!(error instanceof TrawlError)) throw error;
       return { status: undefined, error: error.message };

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { SavedSearch } from "../account/settings/saved-searches.js";
+import type { NotificationFormat, SavedSearch, SearchNotification } from "../account/settings/saved-searches.js";
 import type { Author } from "../account/records/audit-log.js";
 import { TrawlError } from "../base/errors.js";
 import type { AddedRecords, RepositoryChange } from "../catalog/catalog-change.js";
@@ -8,6 +8,7 @@ import { ChangeJournal } from "./change-journal.js";
 import { DeliveryQueue } from "./delivery-queue.js";
 import { type DeliveryRecord, DeliveryStore, pendingMax } from "./delivery-store.js";
 import { Evaluator, searchRequest } from "./evaluator.js";
+import { MailSender } from "./mail.js";
 import type { NotifyEnvironment } from "./notify-environment.js";
 import { type StoredPayload, sumCounts } from "./payload.js";
 import { PositionStore, type SearchPosition } from "./position-store.js";
@@ -18,11 +19,12 @@ const secretBytes = 32;
 
 /**
  * Notifications of saved searches: when repositories have changed, the searches of their owners are evaluated, and what
- * came, went and moved in their results is delivered to their webhooks.
+ * came, went and moved in their results is delivered to their webhooks, chats and mailboxes.
  */
 export class Notifications {
   readonly #environment: NotifyEnvironment;
   readonly #receivers: Receivers;
+  readonly #mail: MailSender;
   readonly #journal: ChangeJournal;
   readonly #positions: PositionStore;
   readonly #deliveries: DeliveryStore;
@@ -35,6 +37,7 @@ export class Notifications {
     const { savedSearches } = accounts;
     this.#environment = environment;
     this.#receivers = new Receivers(limits.origins, limits.networks);
+    this.#mail = new MailSender(environment.mail);
     this.#journal = new ChangeJournal(store, () => savedSearches.notifying.size > 0);
     this.#positions = new PositionStore(store);
     this.#deliveries = new DeliveryStore(store);
@@ -44,6 +47,7 @@ export class Notifications {
       environment,
       deliveries: this.#deliveries,
       receivers: this.#receivers,
+      mail: this.#mail,
       find,
       viewerOf,
       onEnded: () => this.#evaluator.schedule(),
@@ -91,11 +95,16 @@ export class Notifications {
   }
 
   /**
-   * Turns notifications on, from now on, or sends them to another URL; the secret is a new one. Caller guarantees: the
+   * Turns notifications on, from now on, or sends them to another address; the secret is a new one. Caller guarantees: the
    * author may act for the owner of the search.
    */
-  async enable(search: SavedSearch, url: string, author: Author, viewer: Viewer): Promise<SavedSearch> {
-    this.#receivers.require(url);
+  async enable(
+    search: SavedSearch,
+    { url, format }: Pick<SearchNotification, "url"> & { readonly format: NotificationFormat },
+    author: Author,
+    viewer: Viewer,
+  ): Promise<SavedSearch> {
+    const address = format === "MAIL" ? `mailto:${this.#mail.require(url)}` : this.#receivers.require(url).href;
     await this.requireEvaluable(search, viewer);
     const { savedSearches } = this.#environment.accounts;
     const { countMax } = this.#environment.limits;
@@ -105,8 +114,10 @@ export class Notifications {
         `there are too many saved searches with notifications (notifications.countMax is ${countMax})`,
       );
     const notification = {
-      url,
-      secret: secretPrefix + randomBytes(secretBytes).toString("base64"),
+      url: address,
+      format,
+      // Neither chats nor readers of mail look at a signature.
+      secret: format === "WEBHOOK" ? secretPrefix + randomBytes(secretBytes).toString("base64") : "",
       enabledBy: author.id,
       enabledAt: new Date().toISOString(),
       key: randomBytes(8).toString("hex"),

@@ -3,6 +3,7 @@ import type { Log } from "../base/log.js";
 import type { Metrics } from "../base/metrics.js";
 import type { Repository } from "../model/repository.js";
 import type { Searcher } from "../search/searcher.js";
+import type { MailOptions } from "./mail.js";
 import type { RecordStore } from "../store/record-store.js";
 
 export interface NotifyLimits {
@@ -36,4 +37,5 @@ export interface NotifyEnvironment {
   readonly log: Log;
   readonly metrics: Pick<Metrics, "notificationAttempts" | "notificationsEnded" | "notificationEvaluations">;
   readonly limits: NotifyLimits;
+  readonly mail: MailOptions;
 }

@@ -1,14 +1,16 @@
 /** Notifications of saved searches, sent to a real receiver. */
 import assert from "node:assert/strict";
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { sleep } from "../../src/base/deadline.js";
+import { asDiscord, asSlack, asTeams } from "../support/chats.js";
 import { type DaemonProcess, dataDirectory, testDaemon, textsOnly } from "../support/daemon.js";
 import { inLongRuns, scaled } from "../support/full-run.js";
 import type { GitFixture } from "../support/git-fixture.js";
 import { fixture } from "../support/git-mirror.js";
 import { randomFrom } from "../support/random.js";
+import { MailServer } from "../support/mail-server.js";
 import { isSigned, Receiver } from "../support/receiver.js";
 import { JobClient } from "../support/search-job.js";
 import { until } from "../support/waiting.js";
@@ -59,9 +61,9 @@ class Person {
   }
 
   /** Returns the secret. */
-  async enable(id: string, url: string): Promise<string> {
+  async enable(id: string, url: string, format = "WEBHOOK"): Promise<string> {
     type Answer = { enableSavedSearchNotification: { secret: string; savedSearch: { notify: boolean } } };
-    const { enableSavedSearchNotification: enabled } = await this.call<Answer>(enableMutation, { id, url });
+    const { enableSavedSearchNotification: enabled } = await this.call<Answer>(enableMutation, { id, url, format });
     assert.ok(enabled.savedSearch.notify);
     return enabled.secret;
   }
@@ -74,8 +76,9 @@ class Person {
   }
 }
 
-const enableMutation =
-  "mutation ($id: ID!, $url: String!) { enableSavedSearchNotification(id: $id, url: $url) { secret savedSearch { notify } } }";
+const enableMutation = `mutation ($id: ID!, $url: String!, $format: SavedSearchNotificationFormat) {
+  enableSavedSearchNotification(id: $id, url: $url, format: $format) { secret savedSearch { notify } }
+}`;
 const disableMutation = "mutation ($id: ID!) { disableSavedSearchNotification(id: $id) { notify } }";
 const testMutation = "mutation ($id: ID!) { testSavedSearchNotification(id: $id) { event state } }";
 
@@ -87,12 +90,18 @@ async function makeSite(t: Test) {
     await Receiver.start(t),
     await Receiver.start(t),
   ] as const;
+  const mail = await MailServer.start(t);
   const data = dataDirectory(t);
   const options = [
     `notifications.origins=${JSON.stringify(receivers.map(({ origin }) => origin))}`,
     "notifications.intervalSeconds=1",
     "notifications.retrySeconds=1",
     "notifications.attempts=3",
+    "mail.host=localhost",
+    `mail.port=${mail.port}`,
+    `mail.authorities=${mail.certificatePath}`,
+    "mail.from=trawl@example.org",
+    'mail.recipients=["@example.org"]',
   ];
   const args = [...textsOnly, ...options.flatMap((option) => ["--set", option])];
   let daemon = await testDaemon(t, args, data);
@@ -102,7 +111,7 @@ async function makeSite(t: Test) {
   for (const name of ["ann", "bob"]) await daemon.addUser(name);
   const ann = new Person(() => daemon, await daemon.addToken("ann"));
   const bob = new Person(() => daemon, await daemon.addToken("bob"));
-  return { receivers, daemon: () => daemon, restart, ann, bob };
+  return { receivers, mail, daemon: () => daemon, restart, ann, bob };
 }
 
 let site: Awaited<ReturnType<typeof makeSite>>;
@@ -304,6 +313,86 @@ t.test("an owner is told nothing about what it may not see", async (t) => {
   await until("the others are told", () => new Set(pathsOf("needle end")).size === 2);
   t.same(pathsOf("needle 6"), []);
   t.notOk(pathsOf("needle end").includes("/core"));
+});
+
+t.test("chats and mail get what they show, and it is said what they refuse", async (t) => {
+  const { daemon, ann, mail } = site;
+  const [, , , receiver] = site.receivers;
+  const source = fixture(t);
+  commit(source, { "a.txt": "none\n" });
+  await daemon().add("chats", source.path);
+  const { respond } = receiver;
+  const rules = { "/slack": asSlack, "/discord": asDiscord, "/teams": asTeams } as const;
+  receiver.respond = (response) => {
+    const [path, busy] = (response.req.url ?? "").split("?");
+    const { text: body = "" } = receiver.received.at(-1) ?? {};
+    const { status, text } = rules[path as keyof typeof rules](body);
+    if (busy === undefined) response.writeHead(status).end(text);
+    else if (busy === "busy") response.writeHead(429, { "Retry-After": "3600" }).end("rate limited");
+    else response.writeHead(Number(busy)).end("channel_not_found");
+  };
+  const ended = async (id: string, count: number): Promise<readonly Delivery[]> => {
+    await until(`${count} deliveries have ended`, async () => {
+      const all = (await ann.deliveries(id)) ?? [];
+      return all.length >= count && all.every(({ state }) => state !== "PENDING");
+    });
+    return (await ann.deliveries(id)) ?? [];
+  };
+
+  const ids = new Map<string, string>();
+  for (const format of ["SLACK", "DISCORD", "TEAMS"]) {
+    const id = await ann.save("needle repo:^chats$");
+    ids.set(format, id);
+    t.equal(await ann.enable(id, `${receiver.origin}/${format.toLowerCase()}`, format), "", "nothing is signed");
+    await ann.call(testMutation, { id });
+  }
+  const mailed = await ann.save("needle repo:^chats$");
+  t.match(
+    await ann.error(enableMutation, { id: mailed, url: "a@evil.example", format: "MAIL" }),
+    /the operator has to list it, or @evil\.example, in mail\.recipients/,
+  );
+  t.match(
+    await ann.error(enableMutation, { id: mailed, url: "https://hooks.slack.com/x", format: "SLACK" }),
+    /list it in notifications\.origins/,
+    "the operator's list is for all formats",
+  );
+  await ann.enable(mailed, "team@example.org", "MAIL");
+  await ann.call(testMutation, { id: mailed });
+  ids.set("MAIL", mailed);
+  commit(source, { "a.txt": "needle <!channel> @everyone [a](https://evil.example)\n" });
+  await daemon().sync("chats");
+  for (const [format, id] of ids)
+    t.match(
+      await ended(id, 2),
+      [
+        { event: "search.changes", state: "DELIVERED", error: null },
+        { event: "ping", state: "DELIVERED", error: null },
+      ],
+      format,
+    );
+  t.match(mail.received, [{ isEncrypted: true, to: ["team@example.org"] }, { text: /1 came: about needle/ }]);
+  t.match(mail.received[1]?.text.replaceAll("=\n", ""), /needle <!channel> @everyone/);
+  const audit = readFileSync(join(daemon().data, "audit.log"), "utf8");
+  t.match(audit, /"webhook":"mailto:team@example\.org","format":"MAIL"/);
+  t.match(audit, new RegExp(`"webhook":"${receiver.origin}","format":"SLACK"`), "the path may be a secret");
+
+  // One is asked to wait for an hour; another one is refused for good, a third one tried three times.
+  const [slack = "", discord = "", teams = ""] = ids.values();
+  await ann.enable(slack, `${receiver.origin}/slack?busy`, "SLACK");
+  await ann.enable(discord, `${receiver.origin}/discord?404`, "DISCORD");
+  await ann.enable(teams, `${receiver.origin}/teams?500`, "TEAMS");
+  for (const id of [slack, discord, teams]) await ann.call(testMutation, { id });
+  t.match(await ended(discord, 1), [
+    { state: "FAILED", attempts: 1, status: 404, error: /answered 404: channel_not_found$/ },
+  ]);
+  t.match(await ended(teams, 1), [{ state: "FAILED", attempts: 3, status: 500 }]);
+  t.match(await ann.deliveries(slack), [{ state: "PENDING", attempts: 1, status: 429, error: /429: rate limited/ }]);
+  mail.refusals.push({ at: "recipient", code: 550, text: "unknown here" });
+  await ann.call(testMutation, { id: mailed });
+  t.match((await ended(mailed, 3))[0], { state: "FAILED", attempts: 1, status: 550, error: /550 unknown here/ });
+  receiver.respond = respond;
+  for (const id of ids.values()) await ann.call(disableMutation, { id });
+  await daemon().remove("chats");
 });
 
 t.test("each new commit is told once", async (t) => {

@@ -31,6 +31,8 @@ const packageOwners: Readonly<Record<string, string | readonly string[]>> = {
   "@modelcontextprotocol/server": "mcp",
   "openid-client": "account",
   jose: "account",
+  "nodemailer/lib/mail-composer": "notify",
+  "nodemailer/lib/smtp-connection": "notify",
 };
 
 /** What is started by name and not imported: the command, the daemon, files of threads and scripts. */

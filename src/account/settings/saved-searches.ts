@@ -22,11 +22,17 @@ export interface SavedSearch {
   readonly notification?: SearchNotification | undefined;
 }
 
+/** What is sent: signed JSON to a webhook, a message as a chat shows it, or a mail. */
+export const notificationFormats = ["WEBHOOK", "SLACK", "TEAMS", "DISCORD", "MAIL"] as const;
+export type NotificationFormat = (typeof notificationFormats)[number];
+
 /** Where changes of the results of a saved search are sent. */
 export interface SearchNotification {
-  /** Of the webhook, which gets them. */
+  /** Of the webhook, which gets them; `mailto:ADDRESS` for mail. */
   readonly url: string;
-  /** What deliveries are signed with. */
+  /** Absent for a webhook, in what versions before 0.2.0 have stored. */
+  readonly format?: NotificationFormat;
+  /** What deliveries are signed with; "" if they are not. */
   readonly secret: string;
   /** The user who turned it on. */
   readonly enabledBy: number;
@@ -137,7 +143,7 @@ export class SavedSearches {
           owner: ownerId,
           isPublic,
           ...("notification" in changes
-            ? { webhook: notification === undefined ? "" : new URL(notification.url).origin }
+            ? { webhook: receiverName(notification), format: notification?.format ?? "" }
             : {}),
         }),
     );
@@ -178,6 +184,13 @@ export class SavedSearches {
     if (!this.#hasOwner(ownerId)) throw new TrawlError("not-found", "there is no such owner (any more)");
     requireRoom(this.#idsOfOwner.count(ownerId), ofOwnerMax, "saved searches of this owner");
   }
+}
+
+/** As it is in the audit log: the path of a URL may be a secret. */
+function receiverName(notification: SearchNotification | undefined): string {
+  if (notification === undefined) return "";
+  const { url, format } = notification;
+  return format === "MAIL" ? url : new URL(url).origin;
 }
 
 function checkText({ description, query }: SavedSearchText): void {

@@ -8,6 +8,7 @@ import { isHomePath } from "../../base/repository-url.js";
 import { ClientAddresses } from "../../http/server/client-address.js";
 import { TrustedHosts } from "../../http/access/request-check.js";
 import { requireSocketPath } from "../../http/server/control-server.js";
+import { checkMailOptions } from "../../notify/mail.js";
 import { Receivers } from "../../notify/receivers.js";
 import { toolNames } from "../../mcp/tools/all-tools.js";
 import type { OptionKey, OptionValues, ResolvedOptions } from "./options.js";
@@ -35,6 +36,7 @@ export function findOptionProblems(options: OptionValues, mayReadFiles: boolean)
     trustedOrigins,
     trustedProxies,
     notifications,
+    mail,
     git,
     index,
   } = options;
@@ -50,6 +52,7 @@ export function findOptionProblems(options: OptionValues, mayReadFiles: boolean)
     ["trustedProxies", () => new ClientAddresses(trustedProxies)],
     ["notifications.origins", () => new Receivers(notifications.origins, [])],
     ["notifications.networks", () => new Receivers([], notifications.networks)],
+    ["mail.host", () => checkMailOptions(mail, mayReadFiles)],
     ["git.networks", () => new Networks(git.networks, "git.networks")],
     ["git.home", () => requireNoHome(git.home)],
     ["index.ctagsCommand", () => requireNoHome(index.ctagsCommand)],

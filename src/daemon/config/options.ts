@@ -449,6 +449,63 @@ export const optionTable = {
     description:
       "Time until the second attempt to deliver a notification; before each further one, three times as long.",
   },
+  "mail.host": {
+    kind: "string",
+    default: "",
+    pattern: "^[A-Za-z0-9.:_-]{0,255}$",
+    allowed: "the name or address of a host, or nothing",
+    description: "Mail server by which notifications of saved searches are sent. Without one there is no mail.",
+  },
+  "mail.port": {
+    kind: "integer",
+    default: 587,
+    min: 1,
+    max: 65_535,
+    unit: "port",
+    description: "Port of the mail server: usually 587 with mail.security starttls, 465 with tls, 25 within a network.",
+  },
+  "mail.security": {
+    kind: "choice",
+    default: "starttls",
+    choices: ["starttls", "tls", "none"],
+    description:
+      "How the connection to the mail server is encrypted: by STARTTLS, which the server must offer, or from its beginning. With none it is not, and no password is sent.",
+  },
+  "mail.user": {
+    kind: "string",
+    default: "",
+    pattern: "^[^\\s]{0,320}$",
+    allowed: "a name, or nothing",
+    description: "With which the daemon signs in to the mail server.",
+  },
+  "mail.password": {
+    kind: "string",
+    default: "",
+    pattern: secretSourcePattern,
+    allowed: "file:/PATH, or credential:NAME",
+    description: "Where to read the password of mail.user: a file or a systemd credential. It is read for each mail.",
+  },
+  "mail.authorities": {
+    kind: "string",
+    default: "",
+    pattern: "^(/.+)?$",
+    allowed: "an absolute path, or nothing",
+    description:
+      "File with certificates, in PEM, of authorities that are trusted for the mail server besides the public ones.",
+  },
+  "mail.from": {
+    kind: "string",
+    default: "",
+    pattern: "^[^\\s]{0,320}$",
+    allowed: "an address, or nothing",
+    description: "Address of the sender, such as trawl@example.org.",
+  },
+  "mail.recipients": {
+    kind: "strings",
+    default: [],
+    description:
+      "Addresses, and domains such as @example.org, to which users may let notifications be sent. If the list is empty, there are none by mail.",
+  },
   "search.stallSeconds": {
     kind: "integer",
     default: 60,

@@ -421,7 +421,7 @@ interface UsedParts {
 
 /** Also connects them to the changes of the catalog. */
 function createNotifications(
-  { notifications }: ResolvedOptions,
+  { notifications, mail }: ResolvedOptions,
   searcher: Searcher,
   { stores, accounts, catalog, log, registry: { metrics } }: UsedParts,
 ): Notifications {
@@ -435,6 +435,7 @@ function createNotifications(
     userAgent: userAgent(),
     log,
     metrics,
+    mail,
     limits: {
       countMax: notifications.countMax,
       intervalMs: notifications.intervalSeconds * 1000,

@@ -66,9 +66,9 @@ export const savedSearch: ResolversOf<"SavedSearch"> = {
   notification: ({ search }, _, context) => {
     const { notification } = search;
     if (notification === undefined) return null;
-    const { url, enabledAt, enabledBy } = notification;
+    const { url, format = "WEBHOOK", enabledAt, enabledBy } = notification;
     const deliveries = context.services.notifications.deliveries(search).map(shownDelivery);
-    return { url, enabledAt, enabledBy: userSource(enabledBy, context), deliveries };
+    return { url, format, enabledAt, enabledBy: userSource(enabledBy, context), deliveries };
   },
 };
 
@@ -136,9 +136,10 @@ export const savedSearchMutations: Pick<
       context,
     );
   },
-  enableSavedSearchNotification: async (_, { id, url }, context) => {
+  enableSavedSearchNotification: async (_, { id, url, format }, context) => {
     const { author, viewer, services } = context;
-    const search = await services.notifications.enable(requireSavedSearch(id, context), url, author, viewer);
+    const chosen = { url, format: format ?? "WEBHOOK" };
+    const search = await services.notifications.enable(requireSavedSearch(id, context), chosen, author, viewer);
     return { savedSearch: requireSource(search, context), secret: search.notification?.secret ?? "" };
   },
   disableSavedSearchNotification: async (_, { id }, context) => {

@@ -203,6 +203,8 @@ export type SavedSearchVisibility = "PUBLIC" | "SECRET";
 
 export type SavedSearchesOrderBy = "SAVED_SEARCH_DESCRIPTION" | "SAVED_SEARCH_UPDATED_AT";
 
+export type SavedSearchNotificationFormat = "WEBHOOK" | "SLACK" | "TEAMS" | "DISCORD" | "MAIL";
+
 export type SavedSearchDeliveryState = "PENDING" | "DELIVERED" | "FAILED" | "WITHHELD";
 
 export interface SiteUsersDateRangeInput {
@@ -433,7 +435,7 @@ export interface ObjectTypes {
     readonly updateSavedSearch: { readonly args: { readonly id: string; readonly input?: SavedSearchUpdateInput | null | undefined; readonly description?: string | null | undefined; readonly query?: string | null | undefined; readonly notifyOwner?: boolean | null | undefined; readonly notifySlack?: boolean | null | undefined; readonly orgID?: string | null | undefined; readonly userID?: string | null | undefined }; readonly result: SourceOf<"SavedSearch"> };
     readonly deleteSavedSearch: { readonly args: { readonly id: string }; readonly result: SourceOf<"EmptyResponse"> | null };
     readonly transferSavedSearchOwnership: { readonly args: { readonly id: string; readonly newOwner: string }; readonly result: SourceOf<"SavedSearch"> };
-    readonly enableSavedSearchNotification: { readonly args: { readonly id: string; readonly url: string }; readonly result: SourceOf<"EnabledNotification"> };
+    readonly enableSavedSearchNotification: { readonly args: { readonly id: string; readonly url: string; readonly format: SavedSearchNotificationFormat | null }; readonly result: SourceOf<"EnabledNotification"> };
     readonly disableSavedSearchNotification: { readonly args: { readonly id: string }; readonly result: SourceOf<"SavedSearch"> };
     readonly testSavedSearchNotification: { readonly args: { readonly id: string }; readonly result: SourceOf<"SavedSearchDelivery"> };
     readonly changeSavedSearchVisibility: { readonly args: { readonly id: string; readonly newVisibility: SavedSearchVisibility }; readonly result: SourceOf<"SavedSearch"> };
@@ -1575,6 +1577,7 @@ export interface ObjectTypes {
   };
   readonly SavedSearchNotification: {
     readonly url: { readonly args: NoArguments; readonly result: string };
+    readonly format: { readonly args: NoArguments; readonly result: SavedSearchNotificationFormat };
     readonly enabledBy: { readonly args: NoArguments; readonly result: SourceOf<"User"> | null };
     readonly enabledAt: { readonly args: NoArguments; readonly result: string };
     readonly deliveries: { readonly args: NoArguments; readonly result: readonly (SourceOf<"SavedSearchDelivery">)[] };
