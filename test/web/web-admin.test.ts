@@ -318,6 +318,16 @@ t.test("administration", { skip: withoutBrowser }, async (t) => {
       await page.getByRole("button", { name: "Send a test of needles" }).click();
       await page.getByText(/: a test, .*\(/).waitFor();
       await page.getByText("notifies", { exact: true }).waitFor();
+      const format = page.getByLabel("Send", { exact: true });
+      await format.selectOption("Mail");
+      await page.getByLabel("Mail address").fill("ann@example.org");
+      await page.getByRole("button", { name: "Change", exact: true }).click();
+      await page.getByText("mail is not enabled here").waitFor();
+      await format.selectOption("Discord");
+      await page.getByLabel("Webhook").fill("http://127.0.0.1:9/hook");
+      await page.getByRole("button", { name: "Change", exact: true }).click();
+      await page.getByText("are signed with this secret").waitFor({ state: "detached" });
+      t.equal(await format.inputValue(), "DISCORD");
       t.same(await findViolations(page), []);
       await page.getByRole("button", { name: "Turn off needles" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Turn off" }).click();

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useId } from "preact/hooks";
 import { graphql } from "../api/graphql.js";
 import { useGraphql } from "../api/use-graphql.js";
 import { callAfter } from "../ui/delay.js";
@@ -22,14 +22,48 @@ interface Delivery {
 
 const notificationQuery = `query SearchNotification($id: ID!) {
   node(id: $id) { ... on SavedSearch { notification {
-    url deliveries { id event state came went moved createdAt attempts error }
+    url format deliveries { id event state came went moved createdAt attempts error }
   } } }
 }`;
-const enableMutation = `mutation EnableNotification($id: ID!, $url: String!) {
-  enableSavedSearchNotification(id: $id, url: $url) { secret }
+const enableMutation = `mutation EnableNotification($id: ID!, $url: String!, $format: SavedSearchNotificationFormat!) {
+  enableSavedSearchNotification(id: $id, url: $url, format: $format) { secret }
 }`;
 const disableMutation = `mutation DisableNotification($id: ID!) { disableSavedSearchNotification(id: $id) { id } }`;
 const testMutation = `mutation TestNotification($id: ID!) { testSavedSearchNotification(id: $id) { id } }`;
+
+type Format = "WEBHOOK" | "SLACK" | "TEAMS" | "DISCORD" | "MAIL";
+
+const formats: readonly { readonly value: Format; readonly label: string; readonly hint: string }[] = [
+  {
+    value: "WEBHOOK",
+    label: "Signed JSON",
+    hint: "The address of a program that gets a POST request. The operator lists the hosts that may be used.",
+  },
+  {
+    value: "SLACK",
+    label: "Slack",
+    hint: "The address of an incoming webhook, which begins with https://hooks.slack.com. Who knows it may write to the channel.",
+  },
+  {
+    value: "TEAMS",
+    label: "Microsoft Teams",
+    hint: "The address of a workflow that posts to a channel what a webhook gets. Who knows it may write there.",
+  },
+  {
+    value: "DISCORD",
+    label: "Discord",
+    hint: "The address of a webhook of a channel, which begins with https://discord.com/api/webhooks. Who knows it may write there.",
+  },
+  {
+    value: "MAIL",
+    label: "Mail",
+    hint: "An address such as team@example.org. The operator lists the addresses and domains that may be used.",
+  },
+];
+
+function toFormat(text: unknown): Format {
+  return formats.find(({ value }) => value === text)?.value ?? "WEBHOOK";
+}
 
 const stateNames = { PENDING: "waiting", DELIVERED: "delivered", FAILED: "given up", WITHHELD: "withheld" };
 
@@ -44,11 +78,16 @@ interface Props {
 export function SearchNotification({ id, description, changed }: Props) {
   const used = useGraphql("SearchNotification", notificationQuery, { id });
   const secret = useSignal("");
+  /** Undefined until another one was chosen. */
+  const chosen = useSignal<Format | undefined>(undefined);
+  const formatId = useId();
   const action = useAction();
   return (
     <Found used={used} what="the notifications">
       {(value, retry) => {
         const notification = value.node?.notification ?? undefined;
+        const format = chosen.value ?? toFormat(notification?.format);
+        const isMail = format === "MAIL";
         const isWaiting = notification?.deliveries.some(({ state }) => state === "PENDING") === true;
         const act = (mutation: string, name: "DisableNotification" | "TestNotification"): void =>
           void action.run(async () => {
@@ -60,22 +99,46 @@ export function SearchNotification({ id, description, changed }: Props) {
         return (
           <section aria-label={`Notifications of ${description}`}>
             <Form
-              submitLabel={notification === undefined ? "Notify" : "Change, with a new secret"}
+              submitLabel={
+                notification === undefined ? "Notify" : format === "WEBHOOK" ? "Change, with a new secret" : "Change"
+              }
               submit={async (fields) => {
                 const { enableSavedSearchNotification: enabled } = await graphql("EnableNotification", enableMutation, {
                   id,
                   url: fields.get("url"),
+                  format,
                 });
                 secret.value = enabled.secret;
                 retry();
                 changed();
               }}
             >
+              <div class="form-field">
+                <label for={formatId}>Send</label>
+                <select
+                  id={formatId}
+                  class="field"
+                  name="format"
+                  value={format}
+                  onChange={(event) => {
+                    chosen.value = toFormat(event.currentTarget.value);
+                  }}
+                >
+                  {formats.map(({ value: one, label }) => (
+                    <option key={one} value={one} selected={one === format}>
+                      {label}
+                    </option>
+                  ))}
+                </select>
+              </div>
               <TextField
-                label="Webhook"
+                key={isMail}
+                label={isMail ? "Mail address" : "Webhook"}
                 name="url"
-                value={notification?.url ?? ""}
-                hint="An address that gets a POST request when matches come, go or move. The operator lists the hosts that may be used."
+                value={
+                  isMail === (notification?.format === "MAIL") ? (notification?.url ?? "").replace(/^mailto:/, "") : ""
+                }
+                hint={formats.find(({ value: one }) => one === format)?.hint ?? ""}
               />
             </Form>
             {secret.value !== "" && (
@@ -129,8 +192,10 @@ function Deliveries({ deliveries }: { readonly deliveries: readonly Delivery[] }
     <ul class="small" aria-label="Recent deliveries">
       {deliveries.map((one) => (
         <li key={one.id}>
-          <time dateTime={one.createdAt}>{formatTime(one.createdAt)}</time>: {describe(one)}
-          {one.error !== null && <span class="soft"> ({one.error})</span>}
+          <span>
+            <time dateTime={one.createdAt}>{formatTime(one.createdAt)}</time>: {describe(one)}
+            {one.error !== null && <span class="soft"> ({one.error})</span>}
+          </span>
         </li>
       ))}
     </ul>
