@@ -147,8 +147,8 @@ export const aloneMs = 1;
 
 /**
  * A thread that ranks words alone requests others when it expects to read more than this of the shards that are left, judged
- * by those that it has ranked: about 4 ms of work. The others take that much processor time, and with less to share the
- * search ends later.
+ * by those that it has ranked: about 4 ms of work. Each of the others takes about 2 ms of processor time to be
+ * woken, to prepare the search and to pass on what it finds, and with less to share the search ends later.
  */
 export const aloneBytesMax = 16 * 1024 * 1024;
 
