@@ -19,6 +19,7 @@ const codePages: ReadonlySet<string> = new Set([
   "branches",
   "tags",
   "stats",
+  "code-intelligence",
 ]);
 
 /** How paths begin that are of no repository. */

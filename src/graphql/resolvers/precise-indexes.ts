@@ -2,6 +2,7 @@ import { auditEntry } from "../../account/records/audit-log.js";
 import { TrawlError } from "../../base/errors.js";
 import { globalId, numericKey } from "../../browse/ids.js";
 import type { RequestContext } from "../../browse/request-context.js";
+import type { PreciseIndexState } from "../../model/precise-index.js";
 import { PreciseIndexSource } from "../sources/precise-index-source.js";
 import { nothing, paginate } from "./connection-types.js";
 import type { ResolversOf } from "./resolver-types.js";
@@ -27,18 +28,29 @@ export const preciseIndex: ResolversOf<"PreciseIndex"> = {
   leftOutOccurrenceCount: ({ record: { counts } }) => counts?.outsideCount ?? null,
 };
 
+interface Wanted {
+  readonly first?: number | null | undefined;
+  readonly after?: string | null | undefined;
+  readonly states?: readonly PreciseIndexState[] | null | undefined;
+}
+
 export const preciseIndexQueries: Pick<ResolversOf<"Query">, "preciseIndexes"> = {
-  preciseIndexes: (_, { repo, first, after, states }, context) => {
+  preciseIndexes: (_, { repo, ...wanted }, context) => {
     const repository = context.repositories.byId(numericKey(repo, "Repository"));
-    if (repository === undefined) return null;
-    const wanted = states === undefined || states === null || states.length === 0 ? undefined : new Set(states);
-    const records = context.services.precise
-      .list(repository.id)
-      .filter(({ state }) => wanted === undefined || wanted.has(state));
-    const { nodes, pageInfo } = paginate(records, first, after);
-    return { nodes: nodes.map((record) => new PreciseIndexSource(record)), totalCount: records.length, pageInfo };
+    return repository === undefined ? null : listIndexes(repository.id, wanted, context);
   },
 };
+
+export const repositoryIndexes: Pick<ResolversOf<"Repository">, "preciseIndexes"> = {
+  preciseIndexes: ({ record }, wanted, context) => listIndexes(record.id, wanted, context),
+};
+
+function listIndexes(repositoryId: number, { first, after, states }: Wanted, { services }: RequestContext) {
+  const wanted = states === undefined || states === null || states.length === 0 ? undefined : new Set(states);
+  const records = services.precise.list(repositoryId).filter(({ state }) => wanted === undefined || wanted.has(state));
+  const { nodes, pageInfo } = paginate(records, first, after);
+  return { nodes: nodes.map((record) => new PreciseIndexSource(record)), totalCount: records.length, pageInfo };
+}
 
 /** Null if there is none, or the viewer may not see its repository. */
 export function preciseIndexById(id: number | undefined, context: RequestContext): PreciseIndexSource | null {

@@ -9,6 +9,7 @@ import type { RepositorySource } from "../../browse/repository-source.js";
 import type { ResolversOf } from "./resolver-types.js";
 import { ownerFileSource } from "../sources/owner-file-source.js";
 import { findService } from "../sources/external-service-source.js";
+import { repositoryIndexes } from "./precise-indexes.js";
 import { repositoryPermissions } from "./permissions.js";
 import { unfilteredHistory } from "../../protocol/git-messages.js";
 
@@ -96,6 +97,7 @@ export const repository: ResolversOf<"Repository"> = {
     };
   },
   ...repositoryPermissions,
+  ...repositoryIndexes,
   codeIntelligenceCommitGraph: () => ({ stale: false, updatedAt: null }),
   viewerCanAdminister: (_, __, { viewer }) => viewer.isSiteAdmin,
   diskSizeBytes: (source, _, { viewer }) => (viewer.isSiteAdmin ? String(source.record.contentBytes) : null),

@@ -551,6 +551,7 @@ export interface ObjectTypes {
     readonly codeIntelligenceCommitGraph: { readonly args: NoArguments; readonly result: SourceOf<"CodeIntelligenceCommitGraph"> };
     readonly changelist: { readonly args: { readonly cid: string }; readonly result: SourceOf<"PerforceChangelist"> | null };
     readonly ingestedCodeowners: { readonly args: NoArguments; readonly result: SourceOf<"CodeownersIngestedFile"> | null };
+    readonly preciseIndexes: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly states?: readonly (PreciseIndexState)[] | null | undefined }; readonly result: SourceOf<"PreciseIndexConnection"> };
   };
   readonly PermissionsInfo: {
     readonly permissions: { readonly args: NoArguments; readonly result: readonly (RepositoryPermission)[] };

@@ -53,6 +53,14 @@ export const repositoryPages: ReadonlyMap<string, Page> = new Map(
       });
       return lines(contributors.map(({ commitCount, name: person, email }) => `${commitCount} ${person} <${email}>`));
     },
+    "code-intelligence": async (context, { name }) =>
+      lines(
+        context.services.precise
+          .list(findRepository(context, name).record.id)
+          .map(({ commit, root, indexer, state, failure }) =>
+            [commit.slice(0, 12), state, indexer, root, failure].filter((part) => part !== "").join(" "),
+          ),
+      ),
     settings: async (context, { name }) =>
       `${findRepository(context, name).name} is changed by its entry in the configuration file, or by \`trawl repo set\`.`,
   }),

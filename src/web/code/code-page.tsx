@@ -7,6 +7,7 @@ import { HistoryPage } from "./commits/history-page.js";
 import { ContributorsPage } from "./contributors-page.js";
 import { DirectoryPage } from "./files/directory-page.js";
 import { FilePage } from "./files/file-page.js";
+import { IndexesPage } from "./indexes-page.js";
 import { RefsPage } from "./refs-page.js";
 import { RepositoryFrame } from "./repository-frame.js";
 import "./code.css";
@@ -43,6 +44,8 @@ function Content({ path }: { readonly path: PagePath }) {
     case "branches":
     case "tags":
       return <RefsPage path={path} />;
+    case "code-intelligence":
+      return <IndexesPage path={path} />;
     case "stats":
       return <ContributorsPage path={path} />;
     default:

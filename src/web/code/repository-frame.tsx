@@ -36,6 +36,11 @@ function Tabs({ path }: { readonly path: PagePath }) {
       <Tab href={pageUrl({ name, revision: "" }, "branches")} isCurrent={page === "branches"} label="Branches" />
       <Tab href={pageUrl({ name, revision: "" }, "tags")} isCurrent={page === "tags"} label="Tags" />
       <Tab href={pageUrl(path, "stats", "contributors")} isCurrent={page === "stats"} label="Contributors" />
+      <Tab
+        href={pageUrl({ name, revision: "" }, "code-intelligence")}
+        isCurrent={page === "code-intelligence"}
+        label="Indexes"
+      />
       <a href={searchUrl(`${repositoryFilter({ name, revision })} `)}>Search here</a>
     </nav>
   );

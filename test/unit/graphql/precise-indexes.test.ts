@@ -224,6 +224,14 @@ t.test("the list, and what is deleted", async (t) => {
   );
   const list = () => site.data<Listed>("ann", listed, { repo: repository.id });
   const { preciseIndexes } = await list();
+  const page = await fetch(`${site.daemon.url}/site/code/-/code-intelligence/uploads/x`);
+  t.match(
+    await page.text(),
+    new RegExp(`^${commit.slice(0, 12)} COMPLETED parts pkg/\n`),
+    "where src says that its state is",
+  );
+  const shown = '{ repository(name: "site/code") { preciseIndexes(first: 1, states: [ERRORED]) { nodes { state } } } }';
+  t.same(await site.data("ann", shown), { repository: { preciseIndexes: { nodes: [{ state: "ERRORED" }] } } });
   const nodes = preciseIndexes?.nodes ?? [];
   t.match(nodes.slice(0, 2), [
     {
