@@ -35,9 +35,23 @@ function among(kind: ShownSymbolKind, numbers: readonly number[]): [number, Show
   return numbers.map((number) => [number, kind]);
 }
 
-/** The kind of a symbol as results have it: what the index says, otherwise what the form of the symbol says. */
-export function shownKind(kind: number, symbol: string): ShownSymbolKind {
-  const known = shownKinds.get(kind);
+/** Kinds by the word with which a signature begins: scip-typescript writes it there, and nowhere else. */
+const signatureKinds: ReadonlyMap<string, ShownSymbolKind> = new Map<string, ShownSymbolKind>([
+  ["class", "CLASS"],
+  ["interface", "INTERFACE"],
+  ["enum", "ENUM"],
+  ["type", "CLASS"],
+  ["namespace", "NAMESPACE"],
+  ["function", "FUNCTION"],
+  ["const", "CONSTANT"],
+]);
+
+/**
+ * The kind of a symbol as results have it: what the index says, otherwise what its signature or the form of the symbol says.
+ */
+export function shownKind(kind: number, symbol: string, signature = ""): ShownSymbolKind {
+  const [word = ""] = signature.split(" ", 1);
+  const known = shownKinds.get(kind) ?? signatureKinds.get(word);
   if (known !== undefined) return known;
   if (isLocalSymbol(symbol) || symbol === "") return "VARIABLE";
   if (symbol.endsWith("#")) return "CLASS";

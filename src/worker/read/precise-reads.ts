@@ -322,16 +322,16 @@ function showPlace(lines: LinePositions, range: PreciseRange): PrecisePlace {
 
 /** Some indexers have no field for the signature: they put it into a block of code at the top of the documentation. */
 function describe({ kind = 0, symbol = "", signature = "", documentation = [] }: SymbolText): AboutSymbol {
-  const shared = { kind: shownKind(kind, symbol) };
   const [first = "", ...others] = documentation;
   const fence = /^```[^\n`]*\n/.exec(first);
   const end = fence === null ? -1 : first.indexOf("\n```", fence[0].length - 1);
   if (signature !== "" || fence === null || end < 0)
-    return { ...shared, signature, documentation: documentation.join("\n\n").trim() };
+    return { kind: shownKind(kind, symbol, signature), signature, documentation: documentation.join("\n\n").trim() };
   const rest = first.slice(end + 4);
+  const code = first.slice(fence[0].length, end).trim();
   return {
-    ...shared,
-    signature: first.slice(fence[0].length, end).trim(),
+    kind: shownKind(kind, symbol, code),
+    signature: code,
     documentation: [rest, ...others].join("\n\n").trim(),
   };
 }

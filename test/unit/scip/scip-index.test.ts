@@ -187,4 +187,5 @@ t.test("names and kinds of symbols", async (t) => {
   ];
   for (const [symbol, name, kind] of rows) t.same([symbolName(symbol), shownKind(0, symbol)], [name, kind], symbol);
   t.equal(shownKind(49, "a b c 1 Box#"), "STRUCT");
+  t.equal(shownKind(0, "a b c 1 Box#", "interface Box"), "INTERFACE");
 });
