@@ -1,4 +1,5 @@
 import { type FileHandle, open } from "node:fs/promises";
+import { errorMessage, TrawlError } from "../base/errors.js";
 
 /** Unwritten bytes from which on the sender has to wait. */
 const unwrittenBytesMax = 1 << 20;
@@ -57,7 +58,13 @@ export class UploadFile {
     this.#unwrittenBytes = 0;
     this.#written = this.#written.then(async () => {
       if (this.#isClosed) return;
-      for (let at = 0; at < bytes.length; ) at += (await this.#file.write(bytes, at)).bytesWritten;
+      try {
+        for (let at = 0; at < bytes.length; ) at += (await this.#file.write(bytes, at)).bytesWritten;
+      } catch (error) {
+        throw new TrawlError("insufficient-storage", `the upload cannot be written: ${errorMessage(error)}`, {
+          cause: error,
+        });
+      }
     });
     return this.#written;
   }

@@ -182,8 +182,13 @@ class UploadSink implements BodySink {
   }
 
   async write(chunk: Uint8Array): Promise<void> {
-    this.#file ??= this.#open();
-    await (await this.#file).file.write(chunk);
+    try {
+      this.#file ??= this.#open();
+      await (await this.#file).file.write(chunk);
+    } catch (error) {
+      // There may be no room for it.
+      replyFailure(this.#response, error);
+    }
   }
 
   async end(): Promise<void> {
@@ -195,8 +200,9 @@ class UploadSink implements BodySink {
   }
 
   async abort(): Promise<void> {
-    if (this.#isFinished || this.#file === undefined) return;
-    const { file, record } = await this.#file;
+    const opened = this.#isFinished ? undefined : await this.#file?.catch(() => undefined);
+    if (opened === undefined) return;
+    const { file, record } = opened;
     await file.close();
     // Parts are sent again.
     if (this.#upload.kind === "whole") await this.#services.precise.remove([record.id]);
