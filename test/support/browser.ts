@@ -128,7 +128,14 @@ async function usePage(t: Test, page: Page, url: string, { allowed = [] }: PageO
     if (protocol !== "blob:" && origin !== new URL(url).origin) faults.push(`request to ${request.url()}`);
   });
   await page.goto(url);
-  await use(page);
+  try {
+    await use(page);
+  } catch (error) {
+    // What it waited for in vain is clear, and what was there instead is not.
+    const text = await page.innerText("body", { timeout: 5_000 }).catch(String);
+    t.comment(`${page.url()} showed: ${text.slice(0, 4_000)}`);
+    throw error;
+  }
   // What the page has said before is here when it has answered, unless it is being left.
   await page.evaluate("0").catch(() => undefined);
   for (const event of ["console", "pageerror", "request", "response"] as const) page.removeAllListeners(event);
