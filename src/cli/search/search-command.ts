@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import { TrawlError } from "../../base/errors.js";
 import { groupCountDefault, groupCountMax, type GroupKind, groupKinds } from "../../model/result-groups.js";
-import { addChoice, addConnectionOptions, wholeNumber } from "../terminal/command-options.js";
+import { addChoice, addConnectionOptions, collect, wholeNumber } from "../terminal/command-options.js";
 import { resolveConnection, type TypedConnection } from "../connection/connection.js";
 import { exitCodes } from "../terminal/exit-codes.js";
 import type { LineLayout } from "./match-lines.js";
@@ -31,6 +31,12 @@ interface TypedSearch extends TypedConnection {
   readonly file?: string;
   readonly type?: string;
   readonly caseSensitive: boolean;
+  readonly ignoreCase: boolean;
+  readonly smartCase: boolean;
+  readonly wordRegexp: boolean;
+  readonly fixedStrings: boolean;
+  readonly regexp: readonly string[];
+  readonly glob: readonly string[];
   readonly color: When;
   readonly hyperlinks: When;
   readonly pager: boolean;
@@ -75,6 +81,22 @@ export function addSearch(program: Command, exit: (code: number) => void): void 
     .option("--count <n>", "stop after this many matches, or `all`")
     .option("-s, --case-sensitive", "distinguish upper and lower case", false)
     .option("-i, --ignore-case", "do not distinguish upper and lower case, which is the default", false)
+    .option("-S, --smart-case", "distinguish upper and lower case if a pattern has an upper-case letter", false)
+    .option("-w, --word-regexp", "patterns match whole words only", false)
+    .option("-F, --fixed-strings", "patterns are literals, also those of -e; the same as -t literal", false)
+    .option(
+      "-e, --regexp <pattern>",
+      "search the contents of files for this regular expression, or literal with -F; repeatable, for any of them. " +
+        "The query may then have filters only",
+      collect,
+      [],
+    )
+    .option(
+      "-g, --glob <glob>",
+      "search only files whose path matches, as in .gitignore, or with !GLOB no such files; repeatable, the last one that matches counts",
+      collect,
+      [],
+    )
     .option("--receipt", "print on standard error, as JSON, what was searched and what was left out", false)
     .option("--strict", "like --receipt, and fail if anything that may contain a result was left out", false)
     .option(
@@ -171,7 +193,7 @@ function explainRipgrep(command: Command): void {
 }
 
 async function search(words: readonly string[], typed: TypedSearch): Promise<number> {
-  const command = toSearchCommand(await readInputs(words, typed), typed);
+  const command = toSearchCommand(await readFlags(await readInputs(words, typed), typed), typed);
   const { runSearch, searchAsCurl } = await import("./run-search.js");
   if (typed.getCurl) {
     process.stdout.write(`${await searchAsCurl(command)}\n`);
@@ -189,11 +211,26 @@ async function search(words: readonly string[], typed: TypedSearch): Promise<num
   return code;
 }
 
-/** With a file of patterns, standard input is not read for a query. */
-async function readInputs(
-  words: readonly string[],
-  { file }: TypedSearch,
-): Promise<Pick<SearchCommand, "query" | "patterns">> {
+type Inputs = Pick<SearchCommand, "query" | "patterns">;
+
+/** What decides the query, when flags of ripgrep have changed it. */
+type Flagged = Inputs & Pick<SearchCommand, "patternType" | "caseSensitive">;
+
+async function readFlags(inputs: Inputs, typed: TypedSearch): Promise<Flagged> {
+  const { type: patternType, caseSensitive, ignoreCase, smartCase } = typed;
+  if (Number(caseSensitive) + Number(ignoreCase) + Number(smartCase) > 1)
+    throw new TrawlError("bad-request", "-s, -i and -S contradict each other: leave all but one out");
+  if (!(typed.wordRegexp || typed.fixedStrings || smartCase || typed.regexp.length > 0 || typed.glob.length > 0))
+    return { ...inputs, patternType, caseSensitive };
+  // Loading the query language takes longer than most searches, so it is loaded only when needed.
+  const { applyRipgrepFlags } = await import("./ripgrep-flags.js");
+  const flagged = applyRipgrepFlags({ ...typed, ...inputs, patternType });
+  return { ...inputs, ...flagged, caseSensitive: caseSensitive || flagged.caseSensitive };
+}
+
+/** With patterns of their own, standard input is not read for a query. */
+async function readInputs(words: readonly string[], { file, regexp }: TypedSearch): Promise<Inputs> {
+  if (file === undefined && regexp.length > 0 && words.length === 0) return { query: "", patterns: undefined };
   if (file === undefined || (file !== "-" && words.length === 1 && words[0] === "-")) {
     const { readQueryText } = await import("./query-input.js");
     const query = await readQueryText(words, process.stdin);
@@ -218,17 +255,14 @@ async function searchInPager(command: SearchCommand, terminal: Terminal): Promis
   }
 }
 
-function toSearchCommand(
-  { query, patterns }: Pick<SearchCommand, "query" | "patterns">,
-  typed: TypedSearch,
-): SearchCommand {
+function toSearchCommand(flagged: Flagged, typed: TypedSearch): SearchCommand {
+  const { query } = flagged;
   if (typed.duplicates && (typed.resume || typed.countLines))
     throw new TrawlError("bad-request", "--duplicates cannot be combined with --resume or -c");
   checkGroups(typed);
   if (typed.resume) checkResumable(query, typed);
   return {
-    query,
-    patterns,
+    ...flagged,
     connection: resolveConnection(typed),
     format: chooseFormat(typed),
     nul: typed.null,
@@ -241,8 +275,6 @@ function toSearchCommand(
     summary: typed.stats,
     columnsMax: typed.maxColumns,
     count: typed.count,
-    patternType: typed.type,
-    caseSensitive: typed.caseSensitive,
     waitFor: typed.waitFor,
     receipt: typed.strict ? "strict" : typed.receipt ? "report" : "none",
     isResumable: typed.resume,
@@ -302,18 +334,14 @@ function standardTerminal({ color, hyperlinks }: TypedSearch, signal: AbortSigna
 }
 
 const other: readonly (readonly [flags: readonly string[], instead: string])[] = [
-  [["-w", "--word-regexp"], "for whole words, write a regular expression: /\\bWORD\\b/"],
   [["-x", "--line-regexp"], "for whole lines, write a regular expression: /^LINE$/"],
-  [["-e", "--regexp"], "write several patterns as (A or B), or put them into a file for -f"],
-  [["-F", "--fixed-strings"], "for a literal, write -t literal"],
   [
     ["-v", "--invert-match", "-L", "--files-without-match"],
     "for files without a match, write `not PATTERN` in the query",
   ],
-  [["-g", "--glob", "--iglob"], "for files by their path, write file:REGEXP or -file:REGEXP in the query"],
+  [["--iglob"], "for files by their path in any case, write file:REGEXP or -file:REGEXP in the query"],
   [["-T", "--type-not"], "to leave out a language, write -lang:NAME in the query"],
   [["-m", "--max-count"], "--count limits the matches of all files together"],
-  [["-S", "--smart-case"], "upper and lower case are the same, except with -s"],
   [["-U", "--multiline", "--multiline-dotall"], "a regular expression may contain \\n, and begin with (?s)"],
   [["-P", "--pcre2"], "regular expressions are those of RE2"],
   [["-p", "--pretty"], "write --color always"],
