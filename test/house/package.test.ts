@@ -243,7 +243,7 @@ t.test("bash completes commands and flags", async (t) => {
   const file = join(t.testdir(), "completion");
   writeFileSync(file, completions.bash(program));
   const rows: readonly (readonly [words: readonly string[], completed: string])[] = [
-    [["trawl", "se"], "serve search"],
+    [["trawl", "se"], "search serve"],
     [["trawl", "token", ""], "create list delete"],
     [["trawl", "repo", "add", "--cred"], "--credential"],
     [["trawl", "search", "--js"], "--json"],
@@ -266,6 +266,7 @@ t.test("zsh", { skip: isInstalled("zsh") ? false : "zsh is not installed" }, asy
     ["trawl repo rem\t", /trawl repo remove/],
     ["trawl search --js\t", /trawl search --json/],
     ["trawl search --color=alw\t", /--color=always/],
+    ["trawl search vis\t", /search visibility:/],
   ];
   for (const [typed, completed] of rows) {
     const { stdout } = spawnSync("zsh", ["-fc", zshTerminal], {
@@ -293,6 +294,8 @@ t.test("fish", { skip: isInstalled("fish") ? false : "fish is not installed" }, 
     ["trawl repo rem", /^remove\t/],
     ["trawl search --js", /^--json\t/],
     ["trawl search --color al", /^always/],
+    ["trawl search cas", /^case:/],
+    ["trawl search case:n", /^case:no/],
   ];
   for (const [typed, completed] of rows) {
     const script = `source ${file}; complete -C "${typed}"`;

@@ -1,4 +1,5 @@
 import type { Command, Option } from "commander";
+import { fieldNames, fields } from "../../query/syntax/fields.js";
 import { findLeaves, firstSentence, type Leaf, takesValue } from "./command-tree.js";
 
 /** The completion scripts, made from the commands. */
@@ -14,6 +15,32 @@ const longFlags = (command: Command): string[] => [...command.options.flatMap(({
 
 /** The values that the argument of the command may have; none if it may have any. */
 const listChoices = (command: Command): readonly string[] => command.registeredArguments[0]?.argChoices ?? [];
+
+/** Commands whose words are a query, and those whose first argument is the name of a repository. */
+const queryCommands = ["search", "explain", "job create"];
+const repositoryCommands = ["repo set", "repo remove", "repo sync"];
+
+const yesNoOnly = "yes no only";
+
+/** The values of fields that have few; those of `repo:` are asked for. */
+const fieldValues: readonly (readonly [field: string, values: string])[] = [
+  ["type", "file path repo symbol commit diff"],
+  ["case", "yes no"],
+  ["fork", yesNoOnly],
+  ["archived", yesNoOnly],
+  ["index", yesNoOnly],
+  ["visibility", "any public private"],
+  [
+    "select",
+    "repo file file.path file.directory file.owners content commit commit.diff commit.diff.added commit.diff.removed symbol",
+  ],
+  ["patterntype", "standard keyword literal regexp"],
+];
+
+const fieldWords = fieldNames
+  .filter((name) => fields[name].built && fields[name].value !== "refused")
+  .map((name) => `${name}:`)
+  .join(" ");
 
 const nameWords = (command: Command): string => command.commands.map((child) => child.name()).join(" ");
 
@@ -40,7 +67,19 @@ function bashCompletion(program: Command): string {
     const values = listChoices(command);
     return values.length === 0 ? [] : [`    "${words.join(" ")}") words="${values.join(" ")}" ;;`];
   });
+  const bashValues = fieldValues.map(([field, values]) => `    ${field}) found=(${values}) ;;`);
   return `# Completion of trawl(1) for bash.
+# Completes a word of a query; $2 is what stands before each word that is found.
+_trawl_query() {
+  local typed="$1" before="$2" name field="" found=()
+  case "$typed" in *:*) field="\${typed%%:*}"; typed="\${typed#*:}" ;; esac
+  case "$field" in
+    "") found=(${fieldWords}); compopt -o nospace 2>/dev/null ;;
+    repo|r) mapfile -t found < <(trawl complete -- "$typed" 2>/dev/null) ;;
+${bashValues.join("\n")}
+  esac
+  for name in "\${found[@]}"; do [[ "$name" != "$typed"* ]] || COMPREPLY+=("$before$name"); done
+}
 _trawl() {
   local current="\${COMP_WORDS[COMP_CWORD]}" words="" flags="" values="" path="\${COMP_WORDS[1]}"
   local previous="\${COMP_WORDS[COMP_CWORD-1]}"
@@ -64,6 +103,19 @@ ${choices.join("\n")}
 ${values.join("\n")}
   esac
   [ -z "$values" ] || words="$values"
+  COMPREPLY=()
+  case "$path:$current" in
+    *:-*) ;;
+    ${repositoryCommands.map((words) => `"${words}:"*`).join("|")}) [ "$COMP_CWORD" != 3 ] || _trawl_query "repo:$current" ""; [ "$COMP_CWORD" != 3 ] || return ;;
+    ${queryCommands.map((words) => `"${words}:"*`).join("|")})
+      if [ -z "$values" ] && [ "$COMP_CWORD" != 1 ]; then
+        # bash separates name:value into three words, and replaces the last one.
+        if [ "$current" = ":" ]; then _trawl_query "$previous:" ""
+        elif [ "$previous" = ":" ]; then _trawl_query "\${COMP_WORDS[COMP_CWORD-2]}:$current" ""
+        else case "$current" in *:*) _trawl_query "$current" "\${current%%:*}:" ;; *) _trawl_query "$current" "" ;; esac; fi
+        [ "\${#COMPREPLY[@]}" = 0 ] || return
+      fi ;;
+  esac
   case "$current" in
     -*) mapfile -t COMPREPLY < <(compgen -W "$flags" -- "$current") ;;
     *) if [ -n "$words" ]; then mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current"); else mapfile -t COMPREPLY < <(compgen -f -- "$current"); fi ;;
@@ -92,6 +144,9 @@ function zshOption(option: Option): string[] {
 /** The words of the command count as its first arguments. */
 function zshArgument({ words, command }: Leaf): string {
   const choices = listChoices(command);
+  const name = words.join(" ");
+  if (queryCommands.includes(name)) return "'*:argument:_trawl_query'";
+  if (repositoryCommands.includes(name)) return "'1: :' '2: :' '3:repository:_trawl_names'";
   if (choices.length === 0) return "'*:argument:_files'";
   return `${words.map((_, at) => `'${at + 1}: :'`).join(" ")} '${words.length + 1}:argument:(${choices.join(" ")})'`;
 }
@@ -106,8 +161,19 @@ function zshCompletion(program: Command): string {
     ({ words, command }) =>
       `    ${singleQuoted(words.join(" "))}) _arguments -s ${command.options.flatMap(zshOption).join(" ")} '--help[show the help]' ${zshArgument({ words, command })} ;;`,
   );
+  const zshValues = fieldValues.map(([field, values]) => `  elif compset -P '${field}:'; then compadd -- ${values}`);
   return `#compdef trawl
 # Completion of trawl(1) for zsh.
+_trawl_names() {
+  local -a found
+  found=(\${(f)"$(trawl complete -- "$PREFIX" 2>/dev/null)"})
+  compadd -a found
+}
+_trawl_query() {
+  if compset -P '(repo|r):'; then _trawl_names
+${zshValues.join("\n")}
+  else compadd -S '' -- ${fieldWords}; fi
+}
 _trawl() {
   local place="$words[2]"
   local -a found
@@ -141,7 +207,20 @@ function fishOption(leaf: Leaf, option: Option): string {
 }
 
 function fishCompletion(program: Command): string {
-  const lines = ["# Completion of trawl(1) for fish."];
+  const cases = fieldValues.map(([field, values]) => `    case '${field}:*'; printf '${field}:%s\\n' ${values}`);
+  const lines = [
+    `# Completion of trawl(1) for fish.
+function __trawl_query
+  set -l typed (commandline -ct)
+  switch "$typed"
+    case 'repo:*' 'r:*'
+      set -l parts (string split -m 1 : -- "$typed")
+      for name in (trawl complete -- "$parts[2]" 2>/dev/null); echo "$parts[1]:$name"; end
+${cases.join("\n")}
+    case '*'; printf '%s\\n' ${fieldWords}
+  end
+end`,
+  ];
   for (const group of program.commands) {
     const text = fishQuoted(firstSentence(group.description()));
     lines.push(`complete -c trawl -f -n __fish_use_subcommand -a ${group.name()} -d ${text}`);
@@ -153,6 +232,13 @@ function fishCompletion(program: Command): string {
     for (const leaf of findLeaves(group, [group.name()])) {
       for (const option of leaf.command.options) lines.push(fishOption(leaf, option));
       const choices = listChoices(leaf.command);
+      const name = leaf.words.join(" ");
+      if (queryCommands.includes(name))
+        lines.push(`complete -c trawl -f -n '${fishCondition(leaf)}' -a '(__trawl_query)'`);
+      if (repositoryCommands.includes(name))
+        lines.push(
+          `complete -c trawl -f -n '${fishCondition(leaf)}' -a '(trawl complete -- (commandline -ct) 2>/dev/null)'`,
+        );
       if (choices.length > 0)
         lines.push(`complete -c trawl -f -n '${fishCondition(leaf)}' -a ${fishQuoted(choices.join(" "))}`);
     }

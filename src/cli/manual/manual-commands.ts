@@ -1,7 +1,8 @@
 import { spawnSync } from "node:child_process";
 import type { Command } from "commander";
 import { programVersion } from "../../daemon/parts/program.js";
-import { addChoiceArgument } from "../terminal/command-options.js";
+import { resolveConnection, type TypedConnection } from "../connection/connection.js";
+import { addChoiceArgument, addConnectionOptions, print } from "../terminal/command-options.js";
 import type { Shell } from "./completions.js";
 
 const shells: readonly Shell[] = ["bash", "zsh", "fish"];
@@ -15,6 +16,12 @@ export function addManual(program: Command): void {
     .action(async (shell: Shell) => {
       const { completions } = await import("./completions.js");
       process.stdout.write(completions[shell](program));
+    });
+  addConnectionOptions(program.command("complete").argument("[start]"))
+    .description("Print some names of repositories that begin with this, for completion scripts.")
+    .action(async (start: string | undefined, typed: TypedConnection) => {
+      const { completeRepositories } = await import("./complete-repositories.js");
+      for (const name of await completeRepositories(resolveConnection(typed), start ?? "")) print(name);
     });
   addChoiceArgument(program.command("manual"), "page", pageNames, "trawl")
     .description("Show a manual page. If the output is not a terminal, print its source for man.")

@@ -61,7 +61,7 @@ t.test("what is wrong is named, with a remedy", async (t) => {
 t.test("completions in bash", async (t) => {
   const { out: script } = await runCommand("completion", "bash");
   const complete = (...words: string[]): string => {
-    const body = `COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _trawl; echo "\${COMPREPLY[*]}"`;
+    const body = `COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); trawl() { echo git/git; echo git/x; }; _trawl; echo "\${COMPREPLY[*]}"`;
     return spawnSync("bash", ["-c", `${script}\n${body}`, "bash", "trawl", ...words], { encoding: "utf8" }).stdout;
   };
   const rows: readonly (readonly [words: readonly string[], found: string])[] = [
@@ -73,6 +73,13 @@ t.test("completions in bash", async (t) => {
     [["search", "--color", "="], "auto always never"],
     [["completion", ""], "bash zsh fish"],
     [["job", "results", "1", "--format", "p"], "parquet"],
+    [["search", "ca"], "case:"],
+    [["search", "x", "case:n"], "case:no"],
+    [["search", "x", "case", ":", "n"], "no"],
+    [["search", "x", "case", ":"], "yes no"],
+    [["search", "repo:gi"], "repo:git/git repo:git/x"],
+    [["search", "r", ":", "git/x"], "git/x"],
+    [["repo", "remove", "git/g"], "git/git"],
   ];
   for (const [words, found] of rows) t.equal(complete(...words), `${found}\n`, words.join(" "));
 });
@@ -89,6 +96,10 @@ t.test("the version, the manual and completions", async (t) => {
   const { out: help } = await runCommand("search", "--help");
   t.match(help, /--quiet .*\n.*exit code/);
   t.match(help, /default: "auto"/);
+  t.match(help, /^What is found:\n {2}-t.*^What is printed:\n.*^Examples:\n {2}trawl search /ms);
   t.notMatch(help, /default: false|choices:/);
-  t.match(await runCommand("--help"), { exitCode: 0, out: /Exit codes:\n {2}0 / });
+  t.match(await runCommand("--help"), {
+    exitCode: 0,
+    out: /^Search:\n {2}search .*^Examples:\n.*Exit codes:\n {2}0 /ms,
+  });
 });

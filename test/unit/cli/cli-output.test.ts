@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import t, { type Test } from "tap";
+import { progressText } from "../../../src/cli/terminal/progress-bar.js";
 import { runCommand } from "../../support/daemon.js";
 import { fixture } from "../../support/git-mirror.js";
 import { cliUrl } from "../../support/program.js";
@@ -98,4 +99,23 @@ t.test("a repository whose first sync fails is kept, and the message says so", a
   );
   const { out } = await runCommand("repo", "list", "--data", data);
   t.equal(out.split("\n").length, 2, "one line, however many the error has");
+});
+
+t.test("the line of long work", async (t) => {
+  const rows: readonly (readonly [text: string, columns: number, shown: string])[] = [
+    ["r: fetching 50 %", 40, "[########........] r: fetching 50 %, 3 s"],
+    ["r: fetching 50 %", 200, `[${"#".repeat(15)}${".".repeat(15)}] r: fetching 50 %, 3 s`],
+    ["3 of 4 repositories", 40, "[##########...] 3 of 4 repositories, 3 s"],
+    ["0 of 0", 40, "0 of 0, 3 s"],
+    ["connecting", 40, "connecting, 3 s"],
+    ["", 40, "3 s"],
+    ["r: fetching 50 %", 10, "r: fetchin"],
+    ["r: fetching 50 %", 0, ""],
+  ];
+  for (const [text, columns, shown] of rows) {
+    t.equal(progressText(text, "3 s", columns, false), shown);
+    t.equal(progressText(text, "3 s", columns, true).replaceAll(/\u001b\[\d+m/g, ""), shown);
+    t.ok(shown.length <= columns);
+  }
+  t.match(progressText("50 %", "3 s", 40, true), /^\[\u001b\[32m#+\u001b\[0m\.+\] /);
 });

@@ -129,6 +129,10 @@ t.test("the lines are those of ripgrep", async (t) => {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), text);
   }
+  const complete = ["complete", "--endpoint", daemon.url];
+  t.same(await trawl(t, [...complete, "fla"]), { code: 0, out: "flags\n", err: "" });
+  t.same(await trawl(t, [...complete, "lags"]), { code: 0, out: "", err: "" });
+  t.same(await trawl(t, ["complete", "--endpoint", "http://127.0.0.1:1"]), { code: 0, out: "", err: "" });
   const rows: readonly (readonly [lineCount: number, ...words: string[]])[] = [
     [14, "-we", "foo"],
     [12, "-wse", "foo"],
