@@ -111,25 +111,30 @@ export function createProgram(exit: (code: number) => void): Command {
     .addHelpText("after", () => helpEnd())
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(errorText(text.replace(/^error: /, ""))) });
-  addServe(program, exit);
+  program.commandsGroup("Search:");
   addSearch(program, exit);
   addDiffResults(program, exit);
-  addApi(program, exit);
+  addExplain(program);
   addJob(program, exit);
+  addApi(program, exit);
   addLogin(program);
+  program.commandsGroup("Repositories:");
   addRepo(program);
   addConnection(program);
+  program.commandsGroup("Accounts:");
   addUser(program);
   addOrganization(program);
   addToken(program);
+  program.commandsGroup("The daemon:");
+  addServe(program, exit);
   addReload(program);
   addConfig(program);
-  addExplain(program);
   addCheck(program, exit);
   addBackup(program, exit);
   addTop(program);
   addProfile(program);
   addDoctor(program, exit);
+  program.commandsGroup("Help:").helpCommand(true);
   addManual(program);
   return program;
 }
@@ -149,7 +154,16 @@ function helpEnd(): string {
   const table = (rows: readonly (readonly [string | number, string])[], width: number) =>
     rows.map(([key, meaning]) => `  ${String(key).padEnd(width)}${meaning}\n`).join("");
   const environment = table(environmentVariables, 33);
-  return `\nEnvironment:\n${environment}\nExit codes:\n${table(exitCodeText, 5)}\nThe manual: trawl manual, trawl manual trawl.jsonc`;
+  const examples = table(
+    [
+      ["trawl serve --repository https://github.com/git/git", "start a daemon that serves a repository"],
+      ["trawl search -w 'repo:git lang:c' -e strbuf", "search it"],
+      ["trawl repo add NAME URL", "add a repository"],
+      ["source <(trawl completion bash)", "complete commands, fields and repositories"],
+    ],
+    54,
+  );
+  return `\nExamples:\n${examples}\nEnvironment:\n${environment}\nExit codes:\n${table(exitCodeText, 5)}\nThe manual: trawl manual, trawl manual trawl.jsonc`;
 }
 
 function addServe(program: Command, exit: (code: number) => void): void {

@@ -67,10 +67,8 @@ export function addSearch(program: Command, exit: (code: number) => void): void 
       "[query...]",
       "the query; words are joined with spaces; put -- before a word that starts with a dash; - reads standard input",
     );
-  addConnectionOptions(command);
-  addFormatOptions(command);
-  addPlaceOptions(command);
   explainRipgrep(command);
+  command.optionsGroup("What is found:");
   const types = ["standard", "keyword", "literal", "regexp"];
   addChoice(command, "-t, --type <type>", "pattern type", types, { otherwise: "A language is lang:NAME in the query." })
     .option(
@@ -97,6 +95,7 @@ export function addSearch(program: Command, exit: (code: number) => void): void 
       collect,
       [],
     )
+    .optionsGroup("How it is searched:")
     .option("--receipt", "print on standard error, as JSON, what was searched and what was left out", false)
     .option("--strict", "like --receipt, and fail if anything that may contain a result was left out", false)
     .option(
@@ -116,6 +115,7 @@ export function addSearch(program: Command, exit: (code: number) => void): void 
       "print the matches of files with the same content once, and the other files as NAME=FIRST. Each counts for --count",
       false,
     )
+    .optionsGroup("What is printed:")
     .addOption(
       new Option(
         "--group-by <what>",
@@ -129,8 +129,21 @@ export function addSearch(program: Command, exit: (code: number) => void): void 
       wholeNumber(1, groupCountMax),
     )
     .option("--get-curl", "print the equivalent call of curl, and do not search", false)
+    .addHelpText("after", searchExamples)
     .action(async (words: string[], typed: TypedSearch) => exit(await search(words, typed)));
+  addFormatOptions(command);
+  addPlaceOptions(command);
+  addConnectionOptions(command.optionsGroup("The daemon:"));
 }
+
+const searchExamples = `
+Examples:
+  trawl search 'repo:^github\\.com/git/ lang:c strbuf_add'
+  trawl search -wF -e 'f(x)' -e 'g(x)' -g '*.c' -g '!t/'
+  trawl search -oIN --count all '/CVE-\\d+-\\d+/' | sort | uniq -c
+  trawl search --group-by author type:commit fix
+  trawl search -C 2 -S 'file:^src/ Buffer'
+`;
 
 function addFormatOptions(command: Command): void {
   const lines = wholeNumber(0, contextLinesMax);
