@@ -7,6 +7,7 @@ import type { MissingSymbols, RepositoryStatus } from "../model/repository-statu
 import type { RepositoryAttributes } from "../model/repository.js";
 import { callDaemon, suggestName } from "./connection/control-client.js";
 import type { Call } from "./repo-list.js";
+import { withProgress } from "./terminal/progress-bar.js";
 
 /** Options of `trawl repo add` as commander parses them. */
 interface TypedAdd extends TypedAttributes {
@@ -144,16 +145,25 @@ class RepoCommands {
    * if any was refused or has failed.
    */
   async addList(file: string, wait: boolean): Promise<void> {
-    const { addRepositories, readRepositoryList, waitForRepositories } = await import("./repo-list.js");
+    const { addRepositories, readRepositoryList } = await import("./repo-list.js");
     const call: Call = ({ method, path, body }) => this.#call(method, path, body);
     const { added, present, refused } = await addRepositories(call, await readRepositoryList(file));
     this.#print(`${added.length} repositories were added, and ${present.length} were there already`);
-    const statuses = wait ? await waitForRepositories(call, [...added, ...present], this.#print) : [];
+    const statuses = wait ? await this.#waitFor(call, [...added, ...present]) : [];
     const problems = [
       ...refused.map(({ name, reason }) => `${name}: ${reason}`),
       ...statuses.filter(({ error }) => error !== "").map(({ name, error }) => `${name}: ${oneLine(error)}`),
     ];
     if (problems.length > 0) throw new TrawlError("bad-request", problems.join("\n"));
+  }
+
+  async #waitFor(call: Call, names: readonly string[]): Promise<readonly RepositoryStatus[]> {
+    const { waitForRepositories } = await import("./repo-list.js");
+    return await withProgress(this.#print, (tell) =>
+      waitForRepositories(call, names, (left) =>
+        tell(`${names.length - left} of ${names.length} repositories are done`),
+      ),
+    );
   }
 
   /** Changes the given attributes. */
@@ -218,7 +228,9 @@ class RepoCommands {
   }
 
   #call(method: "GET" | "POST" | "DELETE", path: string, body: unknown): Promise<unknown> {
-    return callDaemon(this.#dataDirectory, { method, path, body, progress: (line) => this.#print(String(line)) });
+    return withProgress(this.#print, (tell) =>
+      callDaemon(this.#dataDirectory, { method, path, body, progress: (line) => tell(String(line)) }),
+    );
   }
 
   #printStatus(status: RepositoryStatus): void {

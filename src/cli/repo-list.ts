@@ -68,7 +68,7 @@ function* divide(repositories: readonly object[]): Generator<readonly object[]> 
 export async function waitForRepositories(
   call: Call,
   names: readonly string[],
-  report: (line: string) => void,
+  report: (leftCount: number) => void,
 ): Promise<readonly RepositoryStatus[]> {
   const waited = new Set(names);
   let shown = -1;
@@ -77,7 +77,7 @@ export async function waitForRepositories(
     const statuses = all.filter(({ name }) => waited.has(name));
     const left = statuses.filter(({ state, error }) => state !== "searchable" && error === "").length;
     if (left === 0) return statuses;
-    if (left !== shown) report(`${left} repositories are left`);
+    if (left !== shown) report(left);
     shown = left;
     await sleep(pollMs);
   }

@@ -6,6 +6,7 @@ import { createLog } from "../base/log.js";
 import { dataVersion, isReadable, restoringText } from "../daemon/parts/data-version.js";
 import { ControlServer } from "../http/server/control-server.js";
 import { callDaemon } from "./connection/control-client.js";
+import { withProgress } from "./terminal/progress-bar.js";
 
 interface BackupResult {
   readonly shards: number;
@@ -17,12 +18,11 @@ interface BackupResult {
 /** Makes the running daemon take a backup. Returns the exit code: 1 if part of the data was left out. */
 export async function backup(folder: string, data: string, print: (line: string) => void): Promise<number> {
   const target = resolve(folder);
-  const result = await callDaemon(data, {
-    method: "POST",
-    path: "/backup",
-    body: { folder: target },
-    progress: () => undefined,
-  });
+  const body = { folder: target };
+  const result = await withProgress(
+    () => undefined,
+    (tell) => callDaemon(data, { method: "POST", path: "/backup", body, progress: (line) => tell(String(line)) }),
+  );
   const { shards, mirrors, copiedBytes, excluded } = result as BackupResult;
   for (const sentence of excluded) print(`not backed up, a restore rebuilds it: ${sentence}`);
   print(`${target}: ${shards} shards and ${mirrors} mirrors, ${copiedBytes} bytes copied`);

@@ -6,6 +6,7 @@ import { queryData } from "../api/run-api.js";
 import type { Connection } from "../connection/connection.js";
 import { send, urlAt } from "../connection/send.js";
 import { type Output, visibleLines } from "../terminal/output.js";
+import { hasProgress, ProgressBar } from "../terminal/progress-bar.js";
 
 const fields =
   "id query state message createdAt startedAt finishedAt creator { username } repoStats { total completed failed inProgress }";
@@ -123,14 +124,22 @@ export class JobCommands {
   }
 
   async #waitFor(id: string): Promise<boolean> {
+    const bar = hasProgress(this.#messages) ? new ProgressBar(this.#messages) : undefined;
     let shown = "";
-    for (;;) {
-      const job = await this.#find(id);
-      const text = describeProgress(job);
-      if (text !== shown) this.#tell(text);
-      shown = text;
-      if (job.finishedAt !== null) return job.state === "COMPLETED";
-      await sleep(pollMs);
+    try {
+      for (;;) {
+        const job = await this.#find(id);
+        const text = describeProgress(job);
+        const isLast = job.finishedAt !== null;
+        if (isLast) bar?.clear();
+        if (bar !== undefined && !isLast) bar.tell(text);
+        else if (text !== shown) this.#tell(text);
+        shown = text;
+        if (isLast) return job.state === "COMPLETED";
+        await sleep(pollMs);
+      }
+    } finally {
+      bar?.clear();
     }
   }
 
