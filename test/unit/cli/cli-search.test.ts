@@ -622,6 +622,6 @@ t.test("the command line", async (t) => {
   t.match(text, /-s, -i and -S contradict each other: leave all but one out/);
   t.match(text, /Did you mean regexp\?/);
   t.match(text, /argument 'go' is invalid.* A language is lang:NAME in the query\./);
-  t.match(text, /trawl: unknown option '-x'\ntrawl: for whole lines, write a regular expression: \/^LINE\$\//);
+  t.match(text, /trawl: unknown option '-x'\ntrawl: for whole lines, write a regular expression: \/\^LINE\$\//);
   t.equal(text.match(/--resume needs --json, --count all or count:all in the query/g)?.length, 2);
 });
