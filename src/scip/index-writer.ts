@@ -16,14 +16,17 @@ import { NumberList } from "./number-list.js";
 import { definitionRole, type ScipSymbol } from "./scip-messages.js";
 import { isLocalSymbol } from "./scip-symbol.js";
 
-/** Limits on what is in memory while an index is written. */
+/**
+ * Limits on what is in memory while an index is written. A million symbols in one document took more than the 384 MiB of heap that
+ * an ingest thread has.
+ */
 export const writerLimits = {
   documents: 1_000_000,
   /** Of one document. */
-  occurrences: 1_000_000,
-  symbols: 2_000_000,
+  occurrences: 400_000,
+  symbols: 1_000_000,
   /** UTF-16 units of all symbols. */
-  symbolUnits: 160 * 2 ** 20,
+  symbolUnits: 80 * 2 ** 20,
   postings: 40_000_000,
   relations: 4_000_000,
   pathBytes: 64 * 2 ** 20,
@@ -310,7 +313,8 @@ const limitTexts: Readonly<Record<keyof typeof writerLimits, string>> = {
   pathBytes: "bytes of paths",
 };
 
-function requireLimit(name: keyof typeof writerLimits, count: number, path: string): void {
+/** Throws `bad-request` if there are more of them than a writer takes; `path` says where, if it is not "". */
+export function requireLimit(name: keyof typeof writerLimits, count: number, path: string): void {
   if (count <= writerLimits[name]) return;
   throw new TrawlError(
     "bad-request",

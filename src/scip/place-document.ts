@@ -1,4 +1,4 @@
-import type { PlacedOccurrence } from "./index-writer.js";
+import { type PlacedOccurrence, requireLimit } from "./index-writer.js";
 import { LinePositions } from "./line-positions.js";
 import { type ScipDocument, type ScipSymbol, visitDocument } from "./scip-messages.js";
 import { isLocalSymbol, symbolName } from "./scip-symbol.js";
@@ -59,6 +59,7 @@ export function placeDocument(bytes: Uint8Array, { path, encoding }: ScipDocumen
         if (lines.slice(startLine, startCharacter, endCharacter).includes(name)) matchedCount++;
       }
       occurrences.push({ ...placed, symbol, roles });
+      requireLimit("occurrences", occurrences.length, path);
     },
     symbol: (symbol) => symbols.push(symbol),
   });
