@@ -17,11 +17,10 @@ export interface PlacedDocument {
 const checkedMin = 10;
 
 /**
- * The least share of names that are in the text where the index has them. Of the indexes of scip-typescript and scip-python that
- * were tried, the lowest share of a document was 0.7: aliases and default exports have other names than their symbols. In an index of another
- * commit, a line more or less at the top of a file leaves almost none.
+ * The least share of names that are in the text where the index has them: aliases and default exports have other names than their
+ * symbols. In an index of another commit, a line more or less at the top of a file leaves almost none.
  */
-const matchedShareMin = 0.4;
+const matchedShareMin = 0.25;
 
 /**
  * Converts the positions in a document to those of the file that it describes. An index of another commit is recognized by its
@@ -56,7 +55,9 @@ export function placeDocument(bytes: Uint8Array, { path, encoding }: ScipDocumen
       const name = isLocalSymbol(symbol) || startLine !== endLine ? "" : symbolName(symbol);
       if (name !== "" && endCharacter > startCharacter) {
         checkedCount++;
-        if (lines.slice(startLine, startCharacter, endCharacter).includes(name)) matchedCount++;
+        const found = lines.slice(startLine, startCharacter, endCharacter);
+        // scip-typescript adds a number to the names of properties in literals.
+        if (found.includes(name) || name.startsWith(found)) matchedCount++;
       }
       occurrences.push({ ...placed, symbol, roles });
       requireLimit("occurrences", occurrences.length, path);
