@@ -1,6 +1,7 @@
 import type { RepositoryTable } from "../../catalog/repository-table.js";
 import type { Alert, ExplainedCost, Filter, Progress, Receipt, Skipped } from "../../model/stream-events.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
+import { quoteValue } from "../../query/syntax/quote.js";
 import { ReceiptCoverage, type ReceiptSource, type SearchReceipt } from "./search-receipt.js";
 import {
   type ExcludedRepository,
@@ -540,8 +541,7 @@ function typeFilters({ plan, tally, history, repositoryResultCount }: FilterSour
 
 function languageFilters({ tally }: FilterSource): Suggestion[] {
   return [...tally.languages].map(([label, count]) => {
-    const name = label.toLowerCase();
-    return { value: `lang:${name.includes(" ") ? JSON.stringify(name) : name}`, label, count, kind: "lang" };
+    return { value: `lang:${quoteValue(label.toLowerCase())}`, label, count, kind: "lang" };
   });
 }
 
@@ -551,7 +551,7 @@ function repositoryFilters({ tally, nameOf }: FilterSource): Suggestion[] {
     const name = nameOf(Number(key.slice(0, at)));
     const revision = key.slice(at + 1);
     return {
-      value: `repo:^${escapeRegexp(name)}$${revision === "" ? "" : `@${revision}`}`,
+      value: `repo:${quoteValue(`^${escapeRegexp(name)}$${revision === "" ? "" : `@${revision}`}`)}`,
       label: name,
       count,
       kind: "repo",
@@ -574,13 +574,7 @@ function symbolFilters({ tally }: FilterSource): Suggestion[] {
 
 function authorFilters({ history }: FilterSource): Suggestion[] {
   return [...history.authors].map(([email, { name, count }]) => {
-    const regexp = escapeRegexp(email);
-    return {
-      value: `author:${/[\s"]/.test(regexp) ? JSON.stringify(regexp) : regexp}`,
-      label: name,
-      count,
-      kind: "author",
-    };
+    return { value: `author:${quoteValue(escapeRegexp(email))}`, label: name, count, kind: "author" };
   });
 }
 

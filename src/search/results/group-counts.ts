@@ -3,6 +3,7 @@ import type { FoundCommit } from "../../protocol/commit-page.js";
 import type { Tally } from "../../protocol/result-batch.js";
 import { isDocumentSelect, onlyLeaf, type SearchPlan } from "../../query/plan/plan.js";
 import { addFilters } from "../../query/plan/rewrite.js";
+import { quoteValue } from "../../query/syntax/quote.js";
 import type { QueryType } from "../../query/syntax/scan.js";
 import { TrawlError } from "../../base/errors.js";
 import { escapeRegexp } from "../../base/text.js";
@@ -113,21 +114,16 @@ function keepLargest(entries: [value: string, count: number][], countMax: number
 function filterOfGroup(by: GroupKind, value: string): string | undefined {
   switch (by) {
     case "repository":
-      return `repo:^${escapeRegexp(value)}$`;
+      return `repo:${quoteValue(`^${escapeRegexp(value)}$`)}`;
     case "path":
-      return `file:${quoted(`^(?-i:${escapeRegexp(value)})$`)}`;
+      return `file:${quoteValue(`^(?-i:${escapeRegexp(value)})$`)}`;
     case "language":
-      return `lang:${quoted(value.toLowerCase())}`;
+      return `lang:${quoteValue(value.toLowerCase())}`;
     case "author":
-      return `author:${quoted(escapeRegexp(value))}`;
+      return `author:${quoteValue(escapeRegexp(value))}`;
     case "capture":
       return undefined;
   }
-}
-
-/** A value with spaces, quotes or parentheses is put into quotes. */
-function quoted(value: string): string {
-  return /[\s"'()]/.test(value) ? JSON.stringify(value) : value;
 }
 
 /** Throws `bad-request` if the matches of the search cannot be counted by this. */

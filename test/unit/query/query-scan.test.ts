@@ -1,6 +1,7 @@
 import t from "tap";
 import { queryLimits } from "../../../src/query/syntax/limits.js";
 import { parseQuery } from "../../../src/query/syntax/parse.js";
+import { quoteValue } from "../../../src/query/syntax/quote.js";
 import { type QueryType, scan, type Token } from "../../../src/query/syntax/scan.js";
 
 /** Name, query text, tokens as `print` writes them. */
@@ -275,5 +276,17 @@ t.test("of a text beyond the limits, no more is scanned than its rejection needs
     const tokens = scan(text, type, false);
     t.ok(tokens.length <= 3 * (queryLimits.termCountMax + 1), `${unit}: ${tokens.length} tokens`);
     t.throws(() => parseQuery(text, type), error, unit);
+  }
+});
+
+t.test("the value of a field is quoted where it would be read differently", async (t) => {
+  for (const plain of ["c++", "^a\\.b$", "^host/a\\+b$@main", "🧵", "a:b", "/a/"]) t.equal(quoteValue(plain), plain);
+  const values = ["", "common lisp", "it's", '"a"', "f(x)", "(", "a\\", "\\(", "a\nb\rc\td", "\u0001 \b", "\u00a0", "a\u0085b"];
+  const all = [...values, "\u3000", "\ufeff", "contains.file(a)", "c++", "/a/", String.raw`^(?-i:a \(copy\)\\\.c)$`];
+  for (const type of ["keyword", "standard", "regexp", "literal"] as const) {
+    for (const value of all) {
+      const found = scan(`(repo:${quoteValue(value)} x) y`, type, false).find(({ kind }) => kind === "field");
+      t.match(found, { value, predicate: undefined }, `${type}: ${JSON.stringify(value)}`);
+    }
   }
 });
