@@ -49,6 +49,7 @@ t.test("the search page", { skip: withoutBrowser }, async (t) => {
   await testKinds(t, daemon, browser);
   await testAddress(t, daemon, browser);
   await testContent(t, daemon, browser);
+  await testCounts(t, daemon, browser);
   await testWayBack(t, daemon, browser);
   await testMessages(t, daemon, browser);
 });
@@ -164,6 +165,47 @@ async function testContent(t: Test, daemon: DaemonProcess, browser: Browser): Pr
         t.match(await page.locator(".result").first().textContent(), /onerror="document/);
         t.match(await page.title(), /· Trawl$/);
       }
+    });
+  });
+}
+
+async function testCounts(t: Test, daemon: DaemonProcess, browser: Browser): Promise<void> {
+  await t.test("matches counted by what they have in common", async (t) => {
+    const options = { allowed: [/ERR_INTERNET/] };
+    await withPage(t, browser, daemon.url, options, async (page) => {
+      await search(page, daemon, "needle", "&case=yes&patternType=keyword");
+      const found = await page.locator(".summary p").textContent();
+      let searches = 0;
+      page.on("request", (request) => {
+        if (/\/stream\?(?!.*group=)/.test(request.url())) searches++;
+      });
+      await page.getByRole("button", { name: "Count by" }).press("Enter");
+      const bars = page.getByRole("list", { name: "Matches by path" });
+      t.match(await bars.getByRole("listitem").first().textContent(), /^src\/many\.txt\s*40 matches$/);
+      await page.waitForURL(/&group=path$/);
+      const total = page.locator(".groups-total");
+      t.equal((await total.textContent())?.split(",")[0], found?.split(" in ")[0], "as many as were found");
+      await page.context().setOffline(true);
+      await page.locator(".groups").getByRole("link", { name: "Language" }).press("Enter");
+      await page.getByRole("alert").getByText("cannot be reached").waitFor();
+      t.same(await findViolations(page), []);
+      await page.context().setOffline(false);
+      await page.getByRole("button", { name: "Try again" }).click();
+      const languages = page.getByRole("list", { name: "Matches by language" });
+      await languages.waitFor();
+      t.equal(searches, 0, "the results stay");
+      t.same(await findViolations(page), []);
+      await page.reload();
+      await languages.getByRole("link", { name: /^TypeScript/ }).click();
+      await page.waitForURL(/q=needle\+lang%3Atypescript&patternType=keyword&case=yes$/);
+      await becomes(t, () => page.locator(".result").count(), 1, "the matches of one group");
+      await page.goto(`${daemon.url}/search?q=${encodeURIComponent("/(need)le|L(oose)/ count:2")}&group=capture`);
+      await page.getByRole("alert").getByText("Not all matches are counted").waitFor();
+      t.match(await page.getByRole("list", { name: "by captured group" }).textContent(), /^need\s*2 matches/);
+      await page.goto(`${daemon.url}/search?q=${encodeURIComponent("needle type:commit")}&group=language`);
+      await page.getByRole("alert").getByText("could not be counted").waitFor();
+      await page.locator(".groups").getByRole("link", { name: "Author" }).click();
+      await page.getByRole("list", { name: "Matches by author" }).getByRole("link").first().waitFor();
     });
   });
 }

@@ -1,4 +1,5 @@
-import { signal } from "@preact/signals";
+import { signal, useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import { ApiError, requestDocument } from "../api/api-error.js";
 
 /** Whether the server has other pages than this one, because it was upgraded while this one was open. */
@@ -25,4 +26,22 @@ export async function loadPart<T>(load: () => Promise<T>): Promise<T> {
         : "The server did not send a part of the page.",
     );
   }
+}
+
+/** A part of the page that is loaded when it is wanted; after a failure, when it is wanted again. */
+export function usePart<T>(isWanted: boolean, load: () => Promise<T>): { readonly part?: T; readonly error?: unknown } {
+  const state = useSignal<{ readonly part?: T; readonly error?: unknown }>({});
+  useEffect(() => {
+    if (!isWanted || state.peek().part !== undefined) return;
+    state.value = {};
+    loadPart(load).then(
+      (part) => {
+        state.value = { part };
+      },
+      (error: unknown) => {
+        state.value = { error };
+      },
+    );
+  }, [isWanted]);
+  return state.value;
 }

@@ -6,6 +6,8 @@ import { formatAmount, formatCount } from "../ui/numbers.js";
 import { useSignal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { loadPart } from "../route/load-part.js";
+import { address, navigate } from "../route/router.js";
+import { addressWithGroup, groupOfAddress, tellingGroup } from "./panel-address.js";
 import type { SaveDialogProps } from "./save-dialog.js";
 import type { ShareMenuProps } from "./share-menu.js";
 
@@ -29,6 +31,7 @@ export function RunSummary({ run }: { readonly run: SearchRun }) {
             All results
           </a>
         )}
+        <CountButton run={run} />
         {viewer.name !== "" && (
           <a
             class="button quiet"
@@ -69,6 +72,22 @@ function describe({ progress, state, store, version }: SearchRun): string {
 
 function formatDuration(milliseconds: number): string {
   return milliseconds < 1000 ? `${milliseconds} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
+}
+
+/** Counts the matches by what they have in common, or hides the counts. */
+function CountButton({ run }: { readonly run: SearchRun }) {
+  const isOpen = groupOfAddress(address.value) !== undefined;
+  return (
+    <button
+      type="button"
+      class="button quiet"
+      aria-expanded={isOpen}
+      title="How many matches each repository, path, language or author has"
+      onClick={() => navigate(addressWithGroup(address.peek(), isOpen ? undefined : tellingGroup(run.filters.peek())))}
+    >
+      Count by…
+    </button>
+  );
 }
 
 /** Saves the query under a name, for the start page. Only for those who have an account. */

@@ -5,7 +5,10 @@ import { queryOfAddress } from "../query/query-state.js";
 import type { StreamMatch } from "../../model/stream-events.js";
 import { address, arrival } from "../route/router.js";
 import { addKeys } from "../ui/keys.js";
+import { usePart } from "../route/load-part.js";
+import { ErrorText, Notice, Waiting } from "../ui/states.js";
 import { FilterPanel } from "./filter-panel.js";
+import { groupOfAddress } from "./panel-address.js";
 import { SearchHome } from "./search-home.js";
 import { RunNotices } from "./run-notices.js";
 import { RunSummary } from "./run-summary.js";
@@ -41,9 +44,29 @@ export function SearchPage() {
       <div class="search-results">
         <RunSummary run={run} />
         <RunNotices run={run} />
+        <CountedGroups run={run} />
         <Results key={run.id} run={run} />
       </div>
     </div>
+  );
+}
+
+/** The matches counted, if the address asks for it. */
+function CountedGroups({ run }: { readonly run: SearchRun }) {
+  const by = groupOfAddress(address.value);
+  const { part, error } = usePart(by !== undefined, () => import("./counted/group-panel.js"));
+  if (by === undefined) return null;
+  if (error !== undefined) return <PartError error={error} />;
+  return part === undefined ? <Waiting what="the counts" /> : <part.GroupPanel run={run} by={by} />;
+}
+
+function PartError({ error }: { readonly error: unknown }) {
+  return (
+    <Notice kind="bad">
+      <span>
+        <ErrorText error={error} />
+      </span>
+    </Notice>
   );
 }
 

@@ -6,6 +6,7 @@ import { readEvents } from "../api/event-stream.js";
 import { queryOfAddress, type QueryState } from "../query/query-state.js";
 import { painted } from "../ui/delay.js";
 import type { ListPlace } from "./result-list.js";
+import { addressOfSearch } from "./panel-address.js";
 import { ResultStore } from "./result-store.js";
 import type { ResultState } from "./results/result-context.js";
 import { address, arrival, page } from "../route/router.js";
@@ -15,10 +16,16 @@ const lineBytesMax = 1000;
 
 export type RunState = "searching" | "done" | "stopped" | "failed";
 
-/** The parameters of the stream for a query. */
-export function streamParameters({ text, patternType, caseSensitive }: QueryState): URLSearchParams {
+/** The parameters of the stream that say what is searched for. */
+export function queryParameters({ text, patternType, caseSensitive }: QueryState): URLSearchParams {
   const query = caseSensitive ? addFilters(text, patternType, "case:yes") : text;
-  return new URLSearchParams({ q: query, t: patternType, cm: "t", cl: "1", "max-line-len": String(lineBytesMax) });
+  return new URLSearchParams({ q: query, t: patternType });
+}
+
+/** The parameters of the stream for the results of a query. */
+function streamParameters(query: QueryState): URLSearchParams {
+  const shown = { cm: "t", cl: "1", "max-line-len": String(lineBytesMax) };
+  return new URLSearchParams([...queryParameters(query), ...Object.entries(shown)]);
 }
 
 /** One search, from its request to its last event. */
@@ -119,15 +126,20 @@ export const currentRun = signal<SearchRun | undefined>(undefined);
 
 /**
  * Runs the search of each address, until the returned function is called: at once when the address changes, before
- * anything is rendered for it.
+ * anything is rendered for it. The search goes on if only what is shown besides its results changes.
  */
 export function followAddress(): () => void {
+  let shown = { href: "", search: "" };
   const forget = effect(() => {
     const { href } = address.value;
+    const search = addressOfSearch(address.value);
+    const isSame = search === shown.search && href !== shown.href;
+    shown = { href, search };
+    if (isSame) return;
     currentRun.peek()?.stop();
     const query = queryOfAddress(address.value);
     if (page.value?.name !== "search" || query.text.trim() === "") currentRun.value = undefined;
-    else showRun(href, query, arrival.peek() === "history");
+    else showRun(search, query, arrival.peek() === "history");
   });
   return () => {
     forget();
@@ -135,16 +147,16 @@ export function followAddress(): () => void {
   };
 }
 
-/** Shows the search of an address. The way back shows the results that were there; any other way searches again. */
-function showRun(href: string, query: QueryState, isWayBack: boolean): void {
-  const known = kept.get(href);
+/** Shows the search of an address, by what names the search in it. The way back shows the results that were there; any other way searches again. */
+function showRun(search: string, query: QueryState, isWayBack: boolean): void {
+  const known = kept.get(search);
   if (isWayBack && known !== undefined && known.state.peek() === "done") {
     currentRun.value = known;
     return;
   }
   const run = new SearchRun(query, isWayBack ? known?.place : undefined);
-  kept.delete(href);
-  kept.set(href, run);
+  kept.delete(search);
+  kept.set(search, run);
   for (const [oldest, old] of kept) {
     if (kept.size <= keptMax) break;
     old.stop();

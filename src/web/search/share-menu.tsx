@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { wholeText, type QueryState } from "../query/query-state.js";
 import { callAfter } from "../ui/delay.js";
 import { shellWord } from "../ui/shell-word.js";
-import { streamParameters } from "./search-run.js";
+import { queryParameters } from "./search-run.js";
 
 const confirmationMs = 1500;
 
@@ -56,8 +56,7 @@ export function ShareMenu({ query }: ShareMenuProps) {
 }
 
 function curlCommand(query: QueryState): string {
-  const parameters = new URLSearchParams([...streamParameters(query)].filter(([name]) => name === "q" || name === "t"));
-  const url = `${window.location.origin}/.api/search/stream?${parameters}`;
+  const url = `${window.location.origin}/.api/search/stream?${queryParameters(query)}`;
   return `curl --no-buffer -H "Authorization: token $SRC_ACCESS_TOKEN" ${shellWord(url)}`;
 }
 

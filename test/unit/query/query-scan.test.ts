@@ -281,7 +281,20 @@ t.test("of a text beyond the limits, no more is scanned than its rejection needs
 
 t.test("the value of a field is quoted where it would be read differently", async (t) => {
   for (const plain of ["c++", "^a\\.b$", "^host/a\\+b$@main", "🧵", "a:b", "/a/"]) t.equal(quoteValue(plain), plain);
-  const values = ["", "common lisp", "it's", '"a"', "f(x)", "(", "a\\", "\\(", "a\nb\rc\td", "\u0001 \b", "\u00a0", "a\u0085b"];
+  const values = [
+    "",
+    "common lisp",
+    "it's",
+    '"a"',
+    "f(x)",
+    "(",
+    "a\\",
+    "\\(",
+    "a\nb\rc\td",
+    "\u0001 \b",
+    "\u00a0",
+    "a\u0085b",
+  ];
   const all = [...values, "\u3000", "\ufeff", "contains.file(a)", "c++", "/a/", String.raw`^(?-i:a \(copy\)\\\.c)$`];
   for (const type of ["keyword", "standard", "regexp", "literal"] as const) {
     for (const value of all) {
