@@ -9,8 +9,9 @@ const itemsMax = 10;
 
 const slackTitleMax = 150;
 const slackSectionMax = 3_000;
-/** What is left of a section beside two texts of which each character is escaped. */
+/** What is left of a section beside two texts of which each character is escaped, and beside two words. */
 const slackTargetMax = 900;
+const slackPageMax = 2_900;
 /** Not documented: blocks of more than 13,000 characters in total are refused. */
 const slackTotalMax = 12_000;
 
@@ -35,7 +36,7 @@ function buildSlack(announcement: Announcement): object {
         type: "context",
         elements: [
           ...(rest === "" ? [] : [slackText(rest)]),
-          slackText(slackLink(url, "All results")),
+          slackText(slackLink(url, "All results", slackPageMax)),
           { type: "plain_text", text: cut(origin, slackSectionMax), emoji: false },
         ],
       },
@@ -57,10 +58,9 @@ function escapeSlack(text: string): string {
   return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 }
 
-function slackLink(url: string, label: string): string {
+function slackLink(url: string, label: string, targetMax = slackTargetMax): string {
   const target = escapeSlack(escapeIn(url, "|<>"));
-  // Only ampersands can make it this long.
-  if (url === "" || target.length > slackTargetMax) return escapeSlack(label);
+  if (url === "" || target.length > targetMax) return escapeSlack(label);
   return `<${target}|${escapeSlack(label).replace(/\|/g, "¦")}>`;
 }
 
@@ -71,6 +71,8 @@ function slackLink(url: string, label: string): string {
 const discordTitleMax = 256;
 const discordDescriptionMax = 4_096;
 const discordFooterMax = 2_048;
+/** So that one item always fits. */
+const discordTargetMax = 1_500;
 
 /** A message for a webhook of Discord. */
 export function toDiscord(announcement: Announcement): object {
@@ -110,7 +112,10 @@ function escapeDiscord(text: string): string {
 }
 
 function discordLink({ label, url }: AnnouncedItem): string {
-  return url === "" ? escapeDiscord(label) : `[${escapeDiscord(label)}](${escapeIn(url, "()<>\\")})`;
+  const target = escapeIn(url, "()<>\\");
+  // Parentheses may have made it three times as long.
+  if (url === "" || target.length > discordTargetMax) return escapeDiscord(label);
+  return `[${escapeDiscord(label)}](${target})`;
 }
 
 /*

@@ -6,7 +6,7 @@ import type { Viewer } from "../model/viewer.js";
 import type { DeliveryRecord, DeliveryState, DeliveryStore } from "./delivery-store.js";
 import { announce } from "./announcement.js";
 import type { NotifyEnvironment } from "./notify-environment.js";
-import type { MailSender } from "./mail.js";
+import { mailProblem, type MailSender } from "./mail.js";
 import { toMessage } from "./message.js";
 import { type BodyHeader, type StoredPayload, visiblePart } from "./payload.js";
 import { type Delivered, post } from "./post.js";
@@ -15,11 +15,11 @@ import type { Receivers } from "./receivers.js";
 /** A look-up of a name occupies one of the threads that also read and write files, so only a few run at once. */
 const concurrentMax = 2;
 
+/** Beside those, one mail: a mail server that hangs holds up mail only. */
+const mailsMax = 1;
+
 /** Longest time between two attempts, also if a receiver asks for a longer one. */
 const retryMsMax = 3 * 3_600_000;
-
-/** Shortest time, if a receiver asks for a shorter one. */
-const retryMsMin = 1_000;
 
 /** After an error of the disk, the state of a delivery is written again after this time. */
 const storeRetryMs = 5_000;
@@ -46,6 +46,8 @@ export class DeliveryQueue {
   /** Searches whose first delivery can be attempted now, in the order in which they became ready. */
   readonly #ready = new Set<number>();
   readonly #running = new Map<number, Promise<void>>();
+  /** Those of the running searches that send mail. */
+  readonly #mailing = new Set<number>();
   readonly #waiting = new Map<number, PendingCall>();
   readonly #stop = new AbortController();
   #isOpen = false;
@@ -84,10 +86,17 @@ export class DeliveryQueue {
 
   #fill(): void {
     for (const searchId of this.#ready) {
-      if (!this.#isOpen || this.#running.size >= concurrentMax) return;
+      if (!this.#isOpen) return;
+      const isMail = this.#services.find(searchId)?.notification?.format === "MAIL";
+      const [count, countMax] = isMail
+        ? [this.#mailing.size, mailsMax]
+        : [this.#running.size - this.#mailing.size, concurrentMax];
+      if (count >= countMax) continue;
       this.#ready.delete(searchId);
+      if (isMail) this.#mailing.add(searchId);
       const done = this.#attemptFirst(searchId).then((retryMs) => {
         this.#running.delete(searchId);
+        this.#mailing.delete(searchId);
         if (!this.#isOpen) return;
         if (retryMs > 0) this.#wait(searchId, retryMs);
         else this.add(searchId);
@@ -116,7 +125,11 @@ export class DeliveryQueue {
       if (this.#stop.signal.aborted) return 0;
       const { status, error } = outcome;
       const lastAttemptAt = attempts > delivery.attempts ? new Date().toISOString() : delivery.lastAttemptAt;
+      if (outcome.detail !== undefined)
+        environment.log.warn({ search: searchId, error: outcome.detail }, "a notification was not sent");
       await deliveries.update({ ...delivery, state, attempts, lastAttemptAt, status, error });
+      // It was removed meanwhile, as by another address: what follows does not wait for it.
+      if (!deliveries.has(delivery)) return 0;
       if (attempts > delivery.attempts)
         metrics.notificationAttempts.inc({ outcome: state === "DELIVERED" ? "accepted" : "refused" });
       if (state !== "PENDING") metrics.notificationsEnded.inc({ outcome: state.toLowerCase() });
@@ -129,8 +142,9 @@ export class DeliveryQueue {
   }
 
   #retryMs(attempts: number, waitMs: number | undefined): number {
-    if (waitMs !== undefined) return Math.min(Math.max(waitMs, retryMsMin), retryMsMax);
-    return Math.min(this.#services.environment.limits.retryMs * 3 ** (attempts - 1), retryMsMax);
+    const usualMs = this.#services.environment.limits.retryMs * 3 ** (attempts - 1);
+    // Not sooner than usual, even if the receiver says so: otherwise the attempts would be over in seconds.
+    return Math.min(Math.max(waitMs ?? 0, usualMs), retryMsMax);
   }
 
   async #attempt(
@@ -186,6 +200,8 @@ export class DeliveryQueue {
       return await post(to, message, receivers, environment.userAgent, this.#stop.signal);
     } catch (error) {
       if (!(error instanceof TrawlError)) throw error;
+      // About a file of the operator's, and not the address that the user gave.
+      if (error.code === "bad-config") return { status: undefined, error: mailProblem, detail: error.message };
       return { status: undefined, error: error.message };
     }
   }

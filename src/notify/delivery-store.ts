@@ -98,12 +98,12 @@ export class DeliveryStore {
 
   /** Resolves when the change is durable and visible. Nothing happens if the delivery has been removed meanwhile. */
   async update(delivery: DeliveryRecord): Promise<void> {
-    if (!this.#has(delivery)) return;
+    if (!this.has(delivery)) return;
     const records = [toRecord(delivery)];
     const ended = delivery.state === "PENDING" ? [] : this.#endedTooMany(delivery);
     if (delivery.state !== "PENDING") records.push({ key: payloadKey(delivery), value: undefined });
     await this.#store.apply([...records, ...ended.flatMap(toRemovals)]);
-    if (!this.#has(delivery)) return void (await this.#store.apply(toRemovals(delivery)));
+    if (!this.has(delivery)) return void (await this.#store.apply(toRemovals(delivery)));
     this.#set(delivery);
     for (const old of ended) this.#forget(old);
   }
@@ -115,7 +115,8 @@ export class DeliveryStore {
     await this.#store.apply(removed.flatMap(toRemovals));
   }
 
-  #has({ searchId, id }: DeliveryRecord): boolean {
+  /** Whether it has not been removed. */
+  has({ searchId, id }: DeliveryRecord): boolean {
     return this.of(searchId).some((known) => known.id === id);
   }
 

@@ -9,10 +9,19 @@ import { type Announcement, describeRest } from "./announcement.js";
 import type { Delivered } from "./post.js";
 
 /** From the connection to the answer to the message. */
-const sendMs = 30_000;
+const sendMs = 180_000;
 
-/** Until the connection is made, the server has greeted, or it says the next thing. */
+/** Until the connection is made, and the server has greeted. */
 const stepMs = 10_000;
+
+/**
+ * Until it says the next thing: it may look at a message for long before it accepts it, and a message that is given up in that time
+ * arrives, and is sent again. RFC 5321 says ten minutes.
+ */
+const answerMs = 120_000;
+
+/** What users are told of a server that does not answer, or is not set up well; the operator's log says what it is. */
+export const mailProblem = "the mail server could not be used: the operator finds the reason in the log";
 
 /** A server that says more at once is none. */
 const responseBytesMax = 64 * 1024;
@@ -164,7 +173,7 @@ export class MailSender {
       tls: { minVersion: "TLSv1.2", ...(isIP(host) === 0 ? { servername: host } : {}), ...ca },
       connectionTimeout: stepMs,
       greetingTimeout: stepMs,
-      socketTimeout: stepMs,
+      socketTimeout: answerMs,
       dnsTimeout: stepMs,
       socketCloseTimeout: 0,
       maxResponseSize: responseBytesMax,
@@ -181,14 +190,14 @@ interface SmtpError extends Error {
   readonly code?: string;
 }
 
-/** A refused message or recipient would be refused again. A refused password is the operator's matter, and may be corrected. */
+/** A refused message or recipient would be refused again. A refused password or sender is the operator's matter, and may be corrected. */
 function judge(where: string, error: SmtpError): Delivered {
   const { responseCode: status, response = "", command = "", code } = error;
   const said = withoutReordering(oneLine(response || errorMessage(error), shownLengthMax));
-  if (status === undefined) return { status, error: `the mail server ${where} could not be used: ${said}` };
-  if (code === "ETLS") return { status, error: `the mail server ${where} does not encrypt by STARTTLS: ${said}` };
-  const isFinal = status >= 500 && /^(?:MAIL|RCPT|DATA)/.test(command);
-  return { status, error: `the mail server ${where} answered: ${said}`, isFinal };
+  if (status === undefined) return { status, error: mailProblem, detail: `${where}: ${said}` };
+  if (code === "ETLS") return { status, error: mailProblem, detail: `${where} does not encrypt by STARTTLS: ${said}` };
+  const isFinal = status >= 500 && /^(?:RCPT|DATA)/.test(command);
+  return { status, error: `the mail server answered: ${said}`, isFinal };
 }
 
 /** The same id in each attempt, so that programs show a mail that arrives twice once. */

@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { NotificationFormat, SavedSearch, SearchNotification } from "../account/settings/saved-searches.js";
 import type { Author } from "../account/records/audit-log.js";
+import { type RateLimitPolicy, RateLimiter } from "../account/records/rate-limiter.js";
+import { monotonicMs } from "../base/deadline.js";
 import { TrawlError } from "../base/errors.js";
 import type { AddedRecords, RepositoryChange } from "../catalog/catalog-change.js";
 import { anonymous, type Viewer } from "../model/viewer.js";
@@ -17,6 +19,14 @@ import { secretPrefix } from "./signature.js";
 
 const secretBytes = 32;
 
+/** Tests of one owner: nobody's mailbox or chat is to be filled by them. */
+const limitOfTests: RateLimitPolicy = {
+  freeCount: 50,
+  firstWaitMs: 10_000,
+  longestWaitMs: 60_000,
+  periodMs: 3_600_000,
+};
+
 /**
  * Notifications of saved searches: when repositories have changed, the searches of their owners are evaluated, and what
  * came, went and moved in their results is delivered to their webhooks, chats and mailboxes.
@@ -29,6 +39,8 @@ export class Notifications {
   readonly #positions: PositionStore;
   readonly #deliveries: DeliveryStore;
   readonly #queue: DeliveryQueue;
+  /** Messages without changes, by owner. */
+  readonly #tests = new RateLimiter(limitOfTests);
   readonly #evaluator: Evaluator;
 
   /** Throws `bad-config`. */
@@ -131,12 +143,15 @@ export class Notifications {
     return this.#environment.accounts.savedSearches.update(id, { notification: undefined }, author);
   }
 
-  /** Sends a message without changes. Throws `bad-request` if notifications are off, or too many wait. */
+  /** Sends a message without changes. Throws `bad-request` if notifications are off, and `too-many-requests`. */
   async test(search: SavedSearch): Promise<DeliveryRecord> {
     if (search.notification === undefined)
       throw new TrawlError("bad-request", "the saved search has no notifications: turn them on first");
     if (this.#deliveries.pendingOf(search.id).length >= pendingMax)
       throw new TrawlError("too-many-requests", `${pendingMax} deliveries of this search are waiting already`);
+    const waitMs = this.#tests.begin(String(search.ownerId), monotonicMs());
+    if (waitMs > 0)
+      throw new TrawlError("too-many-requests", `too many tests: try again in ${Math.ceil(waitMs / 1000)} s`);
     return this.#add(search, { event: "ping", repositories: [], matches: [] }, undefined);
   }
 

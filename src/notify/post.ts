@@ -23,6 +23,8 @@ export interface Delivered {
   readonly isFinal?: boolean;
   /** The time that the receiver asks us to wait before the next attempt. */
   readonly waitMs?: number | undefined;
+  /** What only the operator may read of why it was not sent. */
+  readonly detail?: string;
 }
 
 /** What one request carries. */

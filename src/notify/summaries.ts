@@ -193,10 +193,15 @@ function toNewCommit(match: StreamMatch): NewCommit {
     commit: oid,
     authorName,
     authorDate,
-    message: message.slice(0, messageLengthMax),
-    ...(isDiff ? { diff: withoutFence(content).slice(0, contentLengthMax) } : {}),
+    message: beginning(message, messageLengthMax),
+    ...(isDiff ? { diff: beginning(withoutFence(content), contentLengthMax) } : {}),
     url,
   };
+}
+
+/** Without half of a character at its end, which many programs that read JSON refuse. */
+function beginning(text: string, lengthMax: number): string {
+  return text.slice(0, lengthMax).replace(/[\ud800-\udbff]$/, "");
 }
 
 /** Results are written as Markdown, in a fence that the first line opens. */

@@ -535,6 +535,10 @@ t.test("each new commit is told once", async (t) => {
     ["needle dev"],
   );
   t.equal(new Set(told("/diffs")).size, told("/diffs").length, "each once, as a commit or as a diff");
+  t.notOk(
+    told("/diffs").includes("needle older on dev"),
+    "what a merge brings from a branch that is searched too is not new",
+  );
   for (const one of [id, ofDiffs]) await ann.call(disableMutation, { id: one });
   await daemon().remove(name);
 });

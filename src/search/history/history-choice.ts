@@ -96,8 +96,8 @@ function makeGroup({ resolution, without, index, plans }: HistoryQuery, reposito
 }
 
 /**
- * Groups of the commits that the revisions reach and did not reach before. A revision that did not exist before has those that no
- * other one had reached. What is not indexed is read from the mirror, whatever the query says: the index gets commits some
+ * Groups of the commits that the revisions reach, and none of them reached before. A revision that did not exist before has those that no
+ * other one had reached, searched or not. What is not indexed is read from the mirror, whatever the query says: the index gets commits some
  * time after they became searchable.
  */
 function newCommitGroups(
@@ -106,14 +106,16 @@ function newCommitGroups(
   before: ReadonlyMap<string, string>,
 ): readonly HistoryGroup[] {
   if (before.size === 0) return [];
+  const choices = searchedChoices(resolution, repository);
   const reached = [...new Set(before.values())].sort();
+  const searched = [...new Set(choices.flatMap(({ typed }) => before.get(typed) ?? []))].sort();
   // By both ends: several revisions may be the same branch.
   const groups = new Map<string, HistoryGroup>();
-  for (const choice of searchedChoices(resolution, repository)) {
+  for (const choice of choices) {
     const commit = commitAt(repository, choice)?.commit;
     const earlier = before.get(choice.typed);
     if (commit === undefined || commit === earlier) continue;
-    const left = [...without, ...(earlier === undefined ? reached : [earlier])];
+    const left = [...without, ...(earlier === undefined ? reached : searched)];
     const group = { from: [commit], fromHead: false, without: left, index: index === "only" ? "yes" : index, plans };
     groups.set(`${commit} ${earlier}`, group);
   }
