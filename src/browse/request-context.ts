@@ -74,6 +74,8 @@ export interface RequestServices {
   readonly contexts: ContextDirectory;
   /** Whether only a site admin may give the name to an account: it is a reader of a repository, or stands for a group of a provider. */
   readonly isReservedName: (name: string) => boolean;
+  /** Whether users can sign in with the identity provider of this name. */
+  readonly hasProvider: (name: string) => boolean;
   /** Who may create access tokens, and how long they are valid. */
   readonly accessTokens: AccessTokenPolicy;
   readonly tokenLifetimes: TokenLifetimes;

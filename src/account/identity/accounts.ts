@@ -294,17 +294,22 @@ export class Accounts {
   }
 
   /**
-   * Unlinks an account at a provider, and ends the sessions that began with it. Rejects with `conflict` if it is the only way in which the
-   * user can sign in, unless `mayLockOut`.
+   * Unlinks an account at a provider, and ends the sessions that began with it. Rejects with `conflict` if the user has no password, and no other
+   * account with which users can sign in.
    */
-  async unlinkIdentity(id: string, mayLockOut: boolean, actor: Actor): Promise<void> {
+  async unlinkIdentity(
+    id: string,
+    { mayLockOut, isUsable }: { readonly mayLockOut: boolean; readonly isUsable: (provider: string) => boolean },
+    actor: Actor,
+  ): Promise<void> {
     await this.#changes.commit(
       () => {
         const identity = this.identities.get(id);
         if (identity === undefined) throw new TrawlError("not-found", "this account is not linked (any more)");
         const { userId } = identity;
-        const isOnly = this.identities.forUser(userId).length === 1 && !this.passwords.has(userId);
-        if (isOnly && !mayLockOut)
+        const others = this.identities.forUser(userId).filter((other) => other.id !== id);
+        const mayEnter = this.passwords.has(userId) || others.some(({ provider }) => isUsable(provider));
+        if (!mayEnter && !mayLockOut)
           throw new TrawlError(
             "conflict",
             "this is the only account with which you can sign in: link another one, or ask a site admin for a password first",

@@ -52,6 +52,7 @@ const refreshesMax = 4;
  */
 const looksInPeriod = 100;
 const lookMsMin = 1_000;
+const lookMsMax = 60_000;
 
 /** A provider that does not answer for this many periods ends the session. */
 const missedMax = 4;
@@ -309,16 +310,19 @@ export class ProviderSignIn {
     if (this.#due.length === 0 && monotonicMs() - this.#lookedMs >= this.#lookMs) {
       this.#isLooking = true;
       this.#lookedMs = monotonicMs();
-      const due = await resultWhileYielding(this.#lookThrough());
-      this.#isLooking = false;
-      if (!this.#isClosed) this.#due = due;
+      try {
+        const due = await resultWhileYielding(this.#lookThrough());
+        if (!this.#isClosed) this.#due = due;
+      } finally {
+        this.#isLooking = false;
+      }
     }
     this.#askDue();
   }
 
   get #lookMs(): number {
     const periods = [...this.#configs.values()].map(({ refreshSeconds }) => refreshSeconds * 1000);
-    return Math.max(lookMsMin, Math.min(...periods, Infinity) / looksInPeriod);
+    return Math.max(lookMsMin, Math.min(lookMsMax, Math.min(...periods) / looksInPeriod));
   }
 
   /** Forgets sessions that have ended, and finds those that are due, the next one last. */

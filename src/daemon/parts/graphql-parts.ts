@@ -38,6 +38,7 @@ export function createRequestServices(
     searcher,
     accounts,
     isReservedName: (name) => parts.providers.isReserved(name),
+    hasProvider: (name) => parts.providers.has(name),
     accessTokens: options.auth.accessTokens,
     tokenLifetimes,
     audit,

@@ -154,9 +154,10 @@ export const userMutations: Pick<
   },
   deleteUser: (_, { user: id }, context) => deleteUsers([id], context),
   deleteExternalAccount: async (_, { externalAccount }, context) => {
-    const { actor, viewer } = context;
+    const { actor, viewer, services } = context;
     const { id, userId } = requireIdentity(externalAccount, context);
-    await context.services.accounts.unlinkIdentity(id, viewer.isSiteAdmin && viewer.userId !== userId, actor);
+    const mayLockOut = viewer.isSiteAdmin && viewer.userId !== userId;
+    await services.accounts.unlinkIdentity(id, { mayLockOut, isUsable: services.hasProvider }, actor);
     return nothing;
   },
   deleteUsers: (_, { users }, context) => deleteUsers(users, context),
