@@ -1,4 +1,5 @@
-import { mkdirSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { callAfter, sleep } from "../base/deadline.js";
 import { errorMessage } from "../base/errors.js";
@@ -100,29 +101,30 @@ async function inspectAlone(store: ProbedStore): Promise<StoreState> {
       : { kind: "damaged", reason: lastLine(err) };
   const reason = `reading it was terminated by ${signal}`;
   if (!crashSignals.includes(signal)) return { kind: "unknown", reason };
-  if (await canProbe(kind, folder)) return { kind: "damaged", reason };
+  if (await canProbe(kind, signal === "SIGBUS" ? join(folder, "probe") : undefined)) return { kind: "damaged", reason };
   return {
     kind: "unknown",
-    reason: withLimit(
-      `${reason}, and an empty store on the same disk cannot be read either: memory or the disk is full`,
-    ),
+    reason: withLimit(`${reason}, and an empty store cannot be read either: memory or the disk is full`),
   };
 }
 
 /**
- * Whether an empty store on the disk of this one can be made and read. It cannot where a limit keeps LMDB from mapping a store, as
- * lmdb does not check that, and on a full disk, where the first write to a new file of locks ends the process.
+ * Whether an empty store can be made and read. It cannot where a limit keeps LMDB from mapping a store, as lmdb does not check that.
+ * After SIGBUS it is made in this folder of the store: on a full disk, the first write to a new file of locks raises it.
  */
-async function canProbe(kind: ProbedStore["kind"], store: string): Promise<boolean> {
-  const folder = join(store, "probe");
+async function canProbe(kind: ProbedStore["kind"], beside: string | undefined): Promise<boolean> {
+  let folder = beside ?? "";
   try {
-    rmSync(folder, { recursive: true, force: true });
-    mkdirSync(folder, { mode: 0o700 });
-    return (await runProbe([{ kind, folder, mode: "look" }])).code === 0;
+    if (beside === undefined) folder = mkdtempSync(join(tmpdir(), "trawl-probe-"));
+    else {
+      rmSync(folder, { recursive: true, force: true });
+      mkdirSync(folder, { mode: 0o700 });
+    }
+    return (await runProbe([{ kind, folder, mode: "look" }])).signal === null;
   } catch {
     return false;
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    if (folder !== "") rmSync(folder, { recursive: true, force: true });
   }
 }
 
