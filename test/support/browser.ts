@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
 import type { Test } from "tap";
 import { shared } from "./shared.js";
-import { waitMsMax } from "./waiting.js";
+import { until, waitMsMax } from "./waiting.js";
 
 /** Debian's own: the one that is built without windows takes three quarters of the other one's processor time. */
 const debianPaths = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"];
@@ -143,6 +143,14 @@ async function usePage(t: Test, page: Page, url: string, { allowed = [] }: PageO
     faults.filter((fault) => !allowed.some((pattern) => pattern.test(fault))),
     [],
     "no console error, no exception and no request to another host",
+  );
+}
+
+/** Disconnects the page, and waits until it is: what it requests right afterwards may still be answered. The page may log failures. */
+export async function goOffline(page: Page): Promise<void> {
+  await page.context().setOffline(true);
+  await until("requests fail", () =>
+    page.evaluate<boolean>("fetch('/healthz', { cache: 'no-store' }).then(() => false, () => true)"),
   );
 }
 

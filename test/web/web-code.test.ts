@@ -248,7 +248,9 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
         await page.keyboard.press("]");
         return (await card.count()) > 0;
       });
-      await page.getByText("twice: function in names/use.c, line 3. int twice(int n)").waitFor({ state: "attached" });
+      await page
+        .getByText("twice: function in names/use.c, line 3, by name. int twice(int n)")
+        .waitFor({ state: "attached" });
       await page.keyboard.press("r");
       await panel.locator("a:focus").getByText("int twice(int n)").waitFor();
       await page.keyboard.press("ArrowDown");

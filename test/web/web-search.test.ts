@@ -1,7 +1,7 @@
 /** The search page: each kind of result, the address as state, filters, alerts, hostile texts. */
 import type { Browser, Page } from "playwright-core";
 import t, { type Test } from "tap";
-import { findViolations, withoutBrowser, withPage } from "../support/browser.js";
+import { findViolations, goOffline, withoutBrowser, withPage } from "../support/browser.js";
 import type { DaemonProcess } from "../support/daemon.js";
 import { chosen } from "../support/full-run.js";
 import { GitFixture } from "../support/git-fixture.js";
@@ -185,7 +185,7 @@ async function testCounts(t: Test, daemon: DaemonProcess, browser: Browser): Pro
       await page.waitForURL(/&group=path$/);
       const total = page.locator(".groups-total");
       t.equal((await total.textContent())?.split(",")[0], found?.split(" in ")[0], "as many as were found");
-      await page.context().setOffline(true);
+      await goOffline(page);
       await page.locator(".groups").getByRole("link", { name: "Language" }).press("Enter");
       await page.getByRole("alert").getByText("cannot be reached").waitFor();
       t.same(await findViolations(page), []);
@@ -287,7 +287,7 @@ async function testMessages(t: Test, daemon: DaemonProcess, browser: Browser): P
   await t.test("the server goes away", async (t) => {
     await withPage(t, browser, daemon.url, { allowed: [/ERR_CONNECTION_REFUSED|ERR_INTERNET/] }, async (page) => {
       await search(page, daemon, "needle");
-      await page.context().setOffline(true);
+      await goOffline(page);
       await page.getByLabel("Search query").fill("needle file:many");
       await page.keyboard.press("Enter");
       await page.getByRole("alert").getByText("cannot be reached").waitFor();
