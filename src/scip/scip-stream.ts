@@ -17,46 +17,50 @@ const wireTypes = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
 /**
  * Splits a SCIP index into the messages at its top level, without having more of it in memory than the largest of them. A
  * length is believed only as far as bytes arrive. Throws `bad-request` for what is no index, ends too early, or has a
- * message of more than `messageBytesMax` bytes.
+ * message of more than `messageBytesMax` bytes. However it ends, so do the chunks: files are open behind them.
  */
 export async function* splitIndex(
   chunks: AsyncIterable<Uint8Array>,
   messageBytesMax: number,
 ): AsyncGenerator<IndexMessage> {
   const source = new ByteSource(chunks);
-  for (;;) {
-    const offset = source.offset;
-    if (await source.isAtEnd()) return;
-    const tag = await source.varint(offset);
-    const [field, wireType] = [Math.floor(tag / 8), tag % 8];
-    if (field === 0) throw notAnIndex(offset);
-    switch (wireType) {
-      case wireTypes.varint:
-        await source.varint(offset);
-        break;
-      case wireTypes.fixed64:
-        await source.skip(8, offset);
-        break;
-      case wireTypes.fixed32:
-        await source.skip(4, offset);
-        break;
-      case wireTypes.bytes: {
-        const length = await source.varint(offset);
-        if (field > indexFields.externalSymbol) {
-          await source.skip(length, offset);
+  try {
+    for (;;) {
+      const offset = source.offset;
+      if (await source.isAtEnd()) return;
+      const tag = await source.varint(offset);
+      const [field, wireType] = [Math.floor(tag / 8), tag % 8];
+      if (field === 0) throw notAnIndex(offset);
+      switch (wireType) {
+        case wireTypes.varint:
+          await source.varint(offset);
+          break;
+        case wireTypes.fixed64:
+          await source.skip(8, offset);
+          break;
+        case wireTypes.fixed32:
+          await source.skip(4, offset);
+          break;
+        case wireTypes.bytes: {
+          const length = await source.varint(offset);
+          if (field > indexFields.externalSymbol) {
+            await source.skip(length, offset);
+            break;
+          }
+          if (length > messageBytesMax)
+            throw new TrawlError(
+              "bad-request",
+              `the message at byte ${offset} of the index has ${length} bytes; at most ${messageBytesMax} are accepted, so leave that document out`,
+            );
+          yield { field, bytes: await source.take(length, offset), offset };
           break;
         }
-        if (length > messageBytesMax)
-          throw new TrawlError(
-            "bad-request",
-            `the message at byte ${offset} of the index has ${length} bytes; at most ${messageBytesMax} are accepted, so leave that document out`,
-          );
-        yield { field, bytes: await source.take(length, offset), offset };
-        break;
+        default:
+          throw notAnIndex(offset);
       }
-      default:
-        throw notAnIndex(offset);
     }
+  } finally {
+    await source.close();
   }
 }
 
@@ -81,6 +85,11 @@ class ByteSource {
 
   get offset(): number {
     return this.#passed + this.#at;
+  }
+
+  /** No more is wanted. */
+  async close(): Promise<void> {
+    await this.#chunks.return?.();
   }
 
   async isAtEnd(): Promise<boolean> {

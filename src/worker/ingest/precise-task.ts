@@ -1,8 +1,5 @@
-import { createReadStream } from "node:fs";
-import { pipeline } from "node:stream";
-import { createGunzip } from "node:zlib";
 import { join } from "node:path";
-import { errorMessage, serializeError, TrawlError } from "../../base/errors.js";
+import { serializeError, TrawlError } from "../../base/errors.js";
 import { stopWhenSet, type StopSignal } from "../../base/stop-signal.js";
 import { readBlobs } from "../../git/objects/read-blobs.js";
 import { readEntries } from "../../git/objects/directories.js";
@@ -12,6 +9,7 @@ import { mirrorName, mirrorsFolder } from "../../model/repository.js";
 import type { BuildPreciseTask, BuildPreciseTaskResult } from "../../protocol/ingest-messages.js";
 import { buildIndex, type DescribedCommit } from "../../scip/build-index.js";
 import { type IngestThread, stepAllowanceMs, timeAllowance } from "./ingest-thread.js";
+import { uploadBytes } from "./upload-bytes.js";
 
 /** Larger files are not navigated. */
 const textBytesMax = 8 << 20;
@@ -26,7 +24,7 @@ export async function runBuildPrecise(thread: IngestThread, task: BuildPreciseTa
   activity.enter("indexing", task.repositoryId, "precise index", stepAllowanceMs);
   const directory = join(dataFolder, mirrorsFolder, mirrorName(task.repositoryId));
   try {
-    const chunks = limited(inflated(task.files), task.indexBytesMax, () => {
+    const chunks = uploadBytes(task.files, task.indexBytesMax, () => {
       activity.beat();
       if (stop()) throw new TrawlError("cancelled", "the upload was stopped");
     });
@@ -36,56 +34,6 @@ export async function runBuildPrecise(thread: IngestThread, task: BuildPreciseTa
     return { kind: "built", ...built };
   } catch (error) {
     return { kind: "failed", error: serializeError(error) };
-  }
-}
-
-/** The bytes of the files, one after another, decompressed if they are gzip. */
-async function* inflated(files: readonly string[]): AsyncGenerator<Uint8Array> {
-  const compressed = concatenated(files);
-  const first = await compressed.next();
-  if (first.done === true) return;
-  const start: Buffer = first.value;
-  async function* whole(): AsyncGenerator<Buffer> {
-    yield start;
-    yield* compressed;
-  }
-  if (start[0] === 0x7b)
-    throw new TrawlError(
-      "bad-request",
-      "this is an index in the LSIF format, which is not accepted; use an indexer that writes SCIP, or convert it with `scip convert`",
-    );
-  if (start[0] !== 0x1f || start[1] !== 0x8b) return yield* whole();
-  const gunzip = createGunzip();
-  let failure: Error | undefined;
-  pipeline(whole, gunzip, (error) => (failure = error ?? undefined));
-  try {
-    yield* gunzip as AsyncIterable<Buffer>;
-  } catch (error) {
-    throw new TrawlError("bad-request", `the upload is not valid gzip: ${errorMessage(failure ?? error)}`, {
-      cause: error,
-    });
-  }
-}
-
-async function* concatenated(files: readonly string[]): AsyncGenerator<Buffer> {
-  for (const file of files) yield* createReadStream(file) as AsyncIterable<Buffer>;
-}
-
-async function* limited(
-  chunks: AsyncIterable<Uint8Array>,
-  bytesMax: number,
-  onChunk: () => void,
-): AsyncGenerator<Uint8Array> {
-  let byteCount = 0;
-  for await (const chunk of chunks) {
-    byteCount += chunk.length;
-    if (byteCount > bytesMax)
-      throw new TrawlError(
-        "content-too-large",
-        `the index has more than ${bytesMax} bytes when it is decompressed (precise.indexBytes); index a part of the repository at a time, with a root for each`,
-      );
-    onChunk();
-    yield chunk;
   }
 }
 
