@@ -30,9 +30,13 @@ export async function* uploadBytes(
 async function* inflated(files: readonly string[]): AsyncGenerator<Uint8Array> {
   const stored = concatenated(files);
   try {
-    const first = await stored.next();
-    if (first.done === true) return;
-    const start = first.value;
+    // The first part of an upload may have a single byte.
+    let start = Buffer.alloc(0);
+    while (start.length < 2) {
+      const next = await stored.next();
+      if (next.done === true) break;
+      start = Buffer.concat([start, next.value]);
+    }
     if (start[0] === 0x7b)
       throw new TrawlError(
         "bad-request",

@@ -50,3 +50,17 @@ t.test("no file stays open, whatever is wrong with the upload", { skip: process.
   await t.rejects(read(Buffer.concat([gzipSync(large).subarray(0, 200), large])), /not valid gzip|SCIP index/);
   t.same(openFiles(), []);
 });
+
+t.test("gzip is recognized wherever the parts of an upload end", async (t) => {
+  const zipped = gzipSync("an index");
+  const whole = async (...parts: readonly Uint8Array[]): Promise<string> => {
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of uploadBytes(store(...parts), 100, nothing)) chunks.push(chunk);
+    return Buffer.concat(chunks).toString();
+  };
+  for (let at = 0; at <= zipped.length; at++)
+    t.equal(await whole(zipped.subarray(0, at), zipped.subarray(at)), "an index");
+  t.equal(await whole(Buffer.from("a"), Buffer.from("b")), "ab");
+  t.equal(await whole(Buffer.from("a")), "a");
+  t.equal(await whole(), "");
+});
