@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { callEvery, monotonicMs, type PendingCall } from "../base/deadline.js";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import { syncToDisk } from "../base/sync-to-disk.js";
@@ -11,10 +12,12 @@ import {
   preciseIndexName,
 } from "../model/precise-index.js";
 import type { Repository } from "../model/repository.js";
+import type { Viewer } from "../model/viewer.js";
 import type { BuildPreciseTask, BuildPreciseTaskResult } from "../protocol/ingest-messages.js";
 import type { RecordStore } from "../store/record-store.js";
+import { ArrivingPart } from "./arriving-part.js";
 import { PreciseStore } from "./precise-store.js";
-import { UploadFile } from "./upload-file.js";
+import { noUpload, UnfinishedUploads } from "./unfinished-uploads.js";
 
 export interface PreciseLimits {
   /** Bytes of one upload, as it is sent. */
@@ -45,11 +48,8 @@ export type UploadDescription = Pick<
   "repositoryId" | "commit" | "root" | "indexer" | "indexerVersion" | "uploaderId" | "partCount"
 >;
 
-/** Uploads whose index is not built yet; a further one is refused. */
-const unfinishedMax = 50;
-
-/** An upload in parts of which none arrives for this long is given up. */
-const partsMsMax = 3_600_000;
+/** How often uploads are looked for that do not arrive. */
+const giveUpPeriodMs = 300_000;
 
 /** How many uploads that failed are kept of a repository, to tell why. */
 const failedKeptMax = 10;
@@ -66,11 +66,14 @@ export class PreciseIndexes {
   /** Settles when the uploads so far have been built. */
   #queue: Promise<unknown> = Promise.resolve();
   readonly #stop = new Int32Array(new SharedArrayBuffer(4));
-  /** When a part of an upload arrived last. */
-  readonly #touchedMs = new Map<number, number>();
+  readonly #unfinished: UnfinishedUploads;
+  #giveUpCall: PendingCall | undefined;
+  /** Numbers the files of parts that arrive. */
+  #arrivingCount = 0;
 
   constructor(environment: PreciseEnvironment) {
     this.#environment = environment;
+    this.#unfinished = new UnfinishedUploads(environment.limits.uploadBytesMax);
     this.#store = new PreciseStore(environment.store);
     this.#folder = join(environment.dataFolder, preciseFolder);
   }
@@ -100,16 +103,26 @@ export class PreciseIndexes {
       const names = isBuilt ? [preciseIndexName(record.id)] : partNames(record);
       if (names.every((name) => files.has(name))) {
         for (const name of names) known.add(name);
-        if (!isBuilt) void this.#enqueue({ ...record, state: "QUEUED" });
+        if (isBuilt) continue;
+        this.#unfinished.resume(record.id, record.uploaderId, record.uploadBytes);
+        void this.#enqueue({ ...record, state: "QUEUED" });
       } else {
         await this.#fail(record, "its file is missing, for example because the data was restored; upload it again");
       }
     }
     for (const name of files) if (!known.has(name)) await rm(join(this.#folder, name), { force: true });
     if (gone.length > 0) log.info({ count: gone.length }, "uploads that had not arrived were given up");
+    this.#giveUpCall = callEvery(
+      giveUpPeriodMs,
+      () =>
+        void this.remove(this.#unfinished.late(monotonicMs())).catch((error: unknown) =>
+          log.error({ err: error }, "uploads that do not arrive could not be deleted"),
+        ),
+    );
   }
 
   async stop(): Promise<void> {
+    this.#giveUpCall?.cancel();
     Atomics.store(this.#stop, 0, 1);
     await this.#queue;
   }
@@ -143,17 +156,12 @@ export class PreciseIndexes {
 
   /** Begins an upload. Throws `overloaded` if too many are not finished, `insufficient-storage` without room. */
   async begin(description: UploadDescription): Promise<PreciseIndexRecord> {
-    await this.#giveUpLate();
     this.#requireRoom();
-    const unfinished = [...this.#store.values()].filter(({ state }) => state !== "COMPLETED" && state !== "ERRORED");
-    if (unfinished.length >= unfinishedMax)
-      throw new TrawlError(
-        "overloaded",
-        `${unfinished.length} uploaded indexes have not been read yet; try again in a minute`,
-      );
+    const id = this.#store.newId();
+    this.#unfinished.begin(id, description.uploaderId, monotonicMs());
     const record: PreciseIndexRecord = {
       ...description,
-      id: this.#store.newId(),
+      id,
       state: "UPLOADING",
       failure: "",
       uploadedAt: new Date().toISOString(),
@@ -162,33 +170,51 @@ export class PreciseIndexes {
       uploadBytes: 0,
       counts: undefined,
     };
-    await this.#put(record);
-    this.#touchedMs.set(record.id, new Date().getTime());
+    try {
+      await this.#put(record);
+    } catch (error) {
+      this.#unfinished.delete(id);
+      throw error;
+    }
     return record;
   }
 
-  /** The upload with this id that has not arrived. Throws `not-found`. */
-  requireUploading(id: number): PreciseIndexRecord {
+  /**
+   * The upload in parts with this id that has not arrived. Throws `not-found` if there is none, or it is that of another user than the
+   * viewer, who is no site admin.
+   */
+  requireUploading(id: number, { userId, isSiteAdmin }: Pick<Viewer, "userId" | "isSiteAdmin">): PreciseIndexRecord {
     const record = this.#store.get(id);
-    if (record?.state === "UPLOADING") return record;
-    throw new TrawlError("not-found", `there is no unfinished upload ${id}; begin it again`);
+    if (record?.state !== "UPLOADING" || record.partCount === 0) throw noUpload(id);
+    if (record.uploaderId !== userId && !isSiteAdmin) throw noUpload(id);
+    this.#unfinished.requireOpen(id);
+    return record;
   }
 
-  /** A file for a part, or for the whole upload. */
-  createPart(record: PreciseIndexRecord, part: number): Promise<UploadFile> {
-    return UploadFile.create(join(this.#folder, partName(record.id, part)));
-  }
-
-  /** A part has arrived. */
-  recordPart({ id }: PreciseIndexRecord): void {
-    if (this.#touchedMs.has(id)) this.#touchedMs.set(id, new Date().getTime());
+  /** A part, or the whole upload, begins to arrive. Throws `not-found` if the upload has ended. */
+  openPart({ id }: PreciseIndexRecord, part: number): Promise<ArrivingPart> {
+    const path = join(this.#folder, `${id}.arriving-${this.#arrivingCount++}`);
+    return ArrivingPart.create(this.#unfinished, id, part, path, join(this.#folder, partName(id, part)));
   }
 
   /**
    * Everything of an upload has arrived: its index is built when those before it are. Resolves with its record, COMPLETED or
-   * ERRORED. Throws `bad-request` if a part is missing.
+   * ERRORED. Throws `bad-request` if a part is missing, `not-found` if it has ended already.
    */
   async finish(record: PreciseIndexRecord): Promise<PreciseIndexRecord> {
+    this.#unfinished.complete(record.id);
+    let queued: PreciseIndexRecord;
+    try {
+      queued = await this.#collect(record);
+    } catch (error) {
+      this.#unfinished.reopen(record.id);
+      throw error;
+    }
+    return queued.state === "QUEUED" ? this.#enqueue(queued) : queued;
+  }
+
+  /** The record of an upload whose parts are all there. */
+  async #collect(record: PreciseIndexRecord): Promise<PreciseIndexRecord> {
     let uploadBytes = 0;
     for (const [part, name] of partNames(record).entries()) {
       const size = await stat(join(this.#folder, name)).then(
@@ -207,17 +233,17 @@ export class PreciseIndexes {
         record,
         `the upload has ${uploadBytes} bytes, more than precise.uploadBytes (${this.limits.uploadBytesMax})`,
       );
-    this.#touchedMs.delete(record.id);
     const queued: PreciseIndexRecord = { ...record, state: "QUEUED", uploadBytes };
     await syncToDisk([this.#folder]);
     await this.#put(queued);
-    return this.#enqueue(queued);
+    return queued;
   }
 
   /** Deletes an upload that will not arrive, or an index. */
   async remove(ids: readonly number[]): Promise<void> {
     this.#candidates.clear();
     const records = ids.flatMap((id) => this.#store.get(id) ?? []);
+    if (records.length === 0) return;
     await this.#store.remove(ids);
     for (const record of records) await this.#removeFiles(record);
   }
@@ -343,12 +369,6 @@ export class PreciseIndexes {
     );
   }
 
-  async #giveUpLate(): Promise<void> {
-    const nowMs = new Date().getTime();
-    const late = [...this.#touchedMs].filter(([, touchedMs]) => touchedMs + partsMsMax < nowMs).map(([id]) => id);
-    if (late.length > 0) await this.remove(late);
-  }
-
   async #fail(record: PreciseIndexRecord, failure: string): Promise<PreciseIndexRecord> {
     const failed: PreciseIndexRecord = {
       ...record,
@@ -370,7 +390,8 @@ export class PreciseIndexes {
   }
 
   async #removeParts(record: PreciseIndexRecord): Promise<void> {
-    this.#touchedMs.delete(record.id);
+    // First: a part that is complete in this moment looks whether its upload is there still.
+    this.#unfinished.delete(record.id);
     for (const name of partNames(record)) await rm(join(this.#folder, name), { force: true });
   }
 

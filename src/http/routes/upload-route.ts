@@ -7,8 +7,9 @@ import { isOid } from "../../git/objects/refs.js";
 import type { RequestOrigin } from "../../model/request-origin.js";
 import type { PreciseIndexRecord } from "../../model/precise-index.js";
 import type { Viewer } from "../../model/viewer.js";
+import type { ArrivingPart } from "../../precise/arriving-part.js";
 import type { PreciseIndexes } from "../../precise/precise-indexes.js";
-import type { UploadFile } from "../../precise/upload-file.js";
+import { userShareMax } from "../../precise/unfinished-uploads.js";
 import { guarded, guardedStream } from "../access/guard.js";
 import type { BodySink } from "../server/handler.js";
 import { plainText, type Headers } from "../server/headers.js";
@@ -56,13 +57,24 @@ export function addUploadRoutes(
     ),
   );
   let openCount = 0;
+  const openOfUser = new Map<number, number>();
   const admission = guardedStream(authenticator, (request, response, viewer) => {
     try {
       const upload = readUpload(request, viewer, services);
       if (openCount >= concurrentMax)
         throw new TrawlError("overloaded", `${openCount} uploads are arriving; try again in a moment`);
+      const userId = viewer.userId ?? 0;
+      const own = openOfUser.get(userId) ?? 0;
+      if (own >= concurrentMax * userShareMax)
+        throw new TrawlError("overloaded", `${own} uploads of yours are arriving; try again in a moment`);
       openCount++;
-      response.onClosed(() => openCount--);
+      openOfUser.set(userId, own + 1);
+      response.onClosed(() => {
+        openCount--;
+        const left = (openOfUser.get(userId) ?? 0) - 1;
+        if (left > 0) openOfUser.set(userId, left);
+        else openOfUser.delete(userId);
+      });
       return new UploadSink(upload, services, response);
     } catch (error) {
       replyFailure(response, error);
@@ -94,7 +106,7 @@ function readUpload(request: HttpRequest, viewer: Viewer, { precise, uploaders, 
   const given = (name: string): string => query.get(name) ?? "";
   const id = given("uploadId");
   if (id !== "") {
-    const record = precise.requireUploading(readNumber(id, "uploadId", Number.MAX_SAFE_INTEGER));
+    const record = precise.requireUploading(readNumber(id, "uploadId", Number.MAX_SAFE_INTEGER), viewer);
     const { name } = requireRepository((table) => table.byId(record.repositoryId), context);
     if (given("done") === "true") return { kind: "end", context, repository: name, record };
     const part = readNumber(given("index"), "index", record.partCount - 1);
@@ -170,7 +182,7 @@ class UploadSink implements BodySink {
   readonly #services: UploadServices;
   readonly #response: HttpResponse;
   /** Undefined until the first bytes arrive. */
-  #file: Promise<{ readonly file: UploadFile; readonly record: PreciseIndexRecord }> | undefined;
+  #opened: Promise<{ readonly part: ArrivingPart; readonly record: PreciseIndexRecord }> | undefined;
   #isFinished = false;
 
   constructor(upload: Upload, services: UploadServices, response: HttpResponse) {
@@ -183,8 +195,8 @@ class UploadSink implements BodySink {
 
   async write(chunk: Uint8Array): Promise<void> {
     try {
-      this.#file ??= this.#open();
-      await (await this.#file).file.write(chunk);
+      this.#opened ??= this.#open();
+      await (await this.#opened).part.write(chunk);
     } catch (error) {
       // There may be no room for it.
       replyFailure(this.#response, error);
@@ -200,19 +212,24 @@ class UploadSink implements BodySink {
   }
 
   async abort(): Promise<void> {
-    const opened = this.#isFinished ? undefined : await this.#file?.catch(() => undefined);
-    if (opened === undefined) return;
-    const { file, record } = opened;
-    await file.close();
+    const opened = await this.#opened?.catch(() => undefined);
+    if (opened === undefined || this.#isFinished) return;
+    const { part, record } = opened;
+    await part.discard();
     // Parts are sent again.
     if (this.#upload.kind === "whole") await this.#services.precise.remove([record.id]);
   }
 
-  async #open(): Promise<{ readonly file: UploadFile; readonly record: PreciseIndexRecord }> {
+  async #open(): Promise<{ readonly part: ArrivingPart; readonly record: PreciseIndexRecord }> {
     const { precise } = this.#services;
     const upload = this.#upload;
     const record = "described" in upload ? await precise.begin(upload.described) : upload.record;
-    return { record, file: await precise.createPart(record, upload.kind === "part" ? upload.part : 0) };
+    try {
+      return { record, part: await precise.openPart(record, upload.kind === "part" ? upload.part : 0) };
+    } catch (error) {
+      if ("described" in upload) await precise.remove([record.id]);
+      throw error;
+    }
   }
 
   async #end(): Promise<void> {
@@ -222,20 +239,19 @@ class UploadSink implements BodySink {
       case "begin":
         return this.#accept(await precise.begin(upload.described));
       case "part": {
-        const { file, record } = await (this.#file ??= this.#open());
+        const { part, record } = await (this.#opened ??= this.#open());
+        await part.finish();
         this.#isFinished = true;
-        await file.finish();
-        precise.recordPart(record);
         return this.#accept(record);
       }
       case "end":
         return this.#build(upload.record);
       case "whole": {
-        if (this.#file === undefined)
+        if (this.#opened === undefined)
           throw new TrawlError("bad-request", "the body is empty: send the index that an indexer has written");
-        const { file, record } = await this.#file;
+        const { part, record } = await this.#opened;
+        await part.finish();
         this.#isFinished = true;
-        await file.finish();
         return this.#build(record);
       }
     }
