@@ -45,6 +45,9 @@ export interface ScipDocument {
 /** The role of an occurrence that defines its symbol, as a bit of its roles. */
 export const definitionRole = 1;
 
+/** Longer names of tools are cut: they are in the record of the index. */
+const toolUnitsMax = 1_000;
+
 /** Longer texts about a symbol are cut. */
 const documentationUnitsMax = 16_384;
 
@@ -58,8 +61,8 @@ export function decodeMetadata(bytes: Uint8Array): ScipMetadata {
   readFields(bytes, "its metadata", (field, reader) => {
     if (field !== 2) return false;
     readFields(reader.bytes(), "its metadata", (inner, tool) => {
-      if (inner === 1) toolName = tool.string();
-      else if (inner === 2) toolVersion = tool.string();
+      if (inner === 1) toolName = tool.string().slice(0, toolUnitsMax);
+      else if (inner === 2) toolVersion = tool.string().slice(0, toolUnitsMax);
       else return false;
       return true;
     });

@@ -57,8 +57,8 @@ export function encodeScipFile({ path, language, encoding, occurrences, symbols 
   return writer.finish();
 }
 
-export function encodeScipIndex(files: readonly ScipFile[]): Buffer {
-  const tool = text(text(new BinaryWriter(), 1, "scip-test"), 2, "1.0").finish();
+export function encodeScipIndex(files: readonly ScipFile[], toolName = "scip-test"): Buffer {
+  const tool = text(text(new BinaryWriter(), 1, toolName), 2, "1.0").finish();
   const writer = message(new BinaryWriter(), 1, message(new BinaryWriter(), 2, tool).finish());
   for (const file of files) message(writer, 2, encodeScipFile(file));
   return Buffer.from(writer.finish());

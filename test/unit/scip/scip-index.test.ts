@@ -142,6 +142,11 @@ t.test("what does not fit the commit is left out, or refused", async (t) => {
   t.match(await build(encodeScipIndex([outside]), { "e.ts": "name" }), { occurrenceCount: 7, outsideCount: 6 });
 });
 
+t.test("what is in a record or in memory has a limit", async (t) => {
+  const named = await build(encodeScipIndex(indexWords(texts), "x".repeat(5_000)), texts);
+  t.equal(named.toolName.length, 1_000);
+});
+
 t.test("characters are counted in code points", async (t) => {
   const lines = new LinePositions(Buffer.from("ascii\n\u{1f680} ä = woo\n"));
   t.equal(lines.lineCount, 3);
