@@ -35,6 +35,8 @@ export interface PreciseIndexRecord {
   /** Of an upload in parts, how many there are; 0 for one in a single request. */
   readonly partCount: number;
   readonly counts: PreciseCounts | undefined;
+  /** True if the daemon ended while it built the index, without having been stopped; a second time it gives up. */
+  readonly isRetried?: boolean;
 }
 
 /** What read workers need to know of an index to look something up in it. */

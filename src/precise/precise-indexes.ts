@@ -104,8 +104,15 @@ export class PreciseIndexes {
       if (names.every((name) => files.has(name))) {
         for (const name of names) known.add(name);
         if (isBuilt) continue;
+        if (record.state === "PROCESSING" && record.isRetried === true) {
+          await this.#fail(
+            record,
+            "the daemon ended twice while it read the index; upload it again, or index a part of the repository at a time",
+          );
+          continue;
+        }
         this.#unfinished.resume(record.id, record.uploaderId, record.uploadBytes);
-        void this.#enqueue({ ...record, state: "QUEUED" });
+        void this.#enqueue({ ...record, state: "QUEUED", isRetried: record.state === "PROCESSING" });
       } else {
         await this.#fail(record, "its file is missing, for example because the data was restored; upload it again");
       }
@@ -180,8 +187,8 @@ export class PreciseIndexes {
   }
 
   /**
-   * The upload in parts with this id that has not arrived. Throws `not-found` if there is none, or it is that of another user than the
-   * viewer, who is no site admin.
+   * The upload in parts with this id that has not arrived. Throws `not-found` if there is none, or it is that of another user, and
+   * the viewer is no site admin.
    */
   requireUploading(id: number, { userId, isSiteAdmin }: Pick<Viewer, "userId" | "isSiteAdmin">): PreciseIndexRecord {
     const record = this.#store.get(id);
@@ -279,7 +286,10 @@ export class PreciseIndexes {
     try {
       return await this.#build(record);
     } catch (error) {
-      if (Atomics.load(this.#stop, 0) !== 0) return record;
+      if (Atomics.load(this.#stop, 0) !== 0) {
+        await this.#put(queued);
+        return queued;
+      }
       return await this.#fail(record, errorMessage(error));
     }
   }

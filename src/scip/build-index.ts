@@ -1,5 +1,5 @@
 import { TrawlError } from "../base/errors.js";
-import { PreciseIndexWriter, type WrittenIndex } from "./index-writer.js";
+import { PreciseIndexWriter, requireLimit, type WrittenIndex } from "./index-writer.js";
 import { placeDocument } from "./place-document.js";
 import { decodeDocument, decodeMetadata, decodeSymbol, type ScipDocument } from "./scip-messages.js";
 import { indexFields, splitIndex } from "./scip-stream.js";
@@ -70,6 +70,7 @@ class IndexBuilder {
   #batch: PendingDocument[] = [];
   #batchBytes = 0;
   #documentCount = 0;
+  #pathBytes = 0;
   #missingCount = 0;
   #unfitCount = 0;
   #outsideCount = 0;
@@ -85,10 +86,12 @@ class IndexBuilder {
 
   async add(bytes: Uint8Array): Promise<void> {
     const document = decodeDocument(bytes);
-    this.#documentCount++;
+    // The writer counts only those that it gets, but the paths of all are kept here.
+    requireLimit("documents", ++this.#documentCount, "");
     // Of two documents with one path, which no indexer should write, the first counts.
     if (this.#paths.has(document.path)) return;
     this.#paths.add(document.path);
+    requireLimit("pathBytes", (this.#pathBytes += Buffer.byteLength(document.path)), "");
     this.#batch.push({ document, bytes });
     this.#batchBytes += bytes.length;
     if (this.#batch.length >= documentsOfBatch || this.#batchBytes >= bytesOfBatch) await this.#flush();

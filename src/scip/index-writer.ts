@@ -24,6 +24,7 @@ export const writerLimits = {
   documents: 1_000_000,
   /** Of one document. */
   occurrences: 400_000,
+  documentSymbols: 400_000,
   symbols: 1_000_000,
   /** UTF-16 units of all symbols. */
   symbolUnits: 80 * 2 ** 20,
@@ -306,6 +307,7 @@ async function writeAll(file: FileHandle, bytes: Buffer, offset: number): Promis
 const limitTexts: Readonly<Record<keyof typeof writerLimits, string>> = {
   documents: "documents",
   occurrences: "occurrences in one document",
+  documentSymbols: "symbols that one document describes",
   symbols: "symbols",
   symbolUnits: "characters of symbols",
   postings: "pairs of a symbol and a document that has it",

@@ -62,7 +62,11 @@ export function placeDocument(bytes: Uint8Array, { path, encoding }: ScipDocumen
       occurrences.push({ ...placed, symbol, roles });
       requireLimit("occurrences", occurrences.length, path);
     },
-    symbol: (symbol) => symbols.push(symbol),
+    symbol: (symbol) => {
+      if (symbol.symbol === "") return;
+      symbols.push(symbol);
+      requireLimit("documentSymbols", symbols.length, path);
+    },
   });
   const fits =
     (checkedCount < checkedMin || matchedCount >= checkedCount * matchedShareMin) &&

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { monotonicMs } from "../../base/deadline.js";
 import { serializeError, TrawlError } from "../../base/errors.js";
 import { stopWhenSet, type StopSignal } from "../../base/stop-signal.js";
 import { readBlobs } from "../../git/objects/read-blobs.js";
@@ -14,13 +15,19 @@ import { uploadBytes } from "./upload-bytes.js";
 /** Larger files are not navigated. */
 const textBytesMax = 8 << 20;
 
+/** An index that takes longer is refused: others wait for it. Not measured with the largest that are accepted. */
+const buildMsMax = 1_800_000;
+
 /** A read fails if git shows no activity for this long. */
 const silenceMs = 60_000;
 
 /** Builds a precise index from the files of an upload. */
 export async function runBuildPrecise(thread: IngestThread, task: BuildPreciseTask): Promise<BuildPreciseTaskResult> {
   const { activity, dataFolder } = thread;
-  const stop = stopWhenSet(task.stop);
+  const isStopped = stopWhenSet(task.stop);
+  const endMs = monotonicMs() + buildMsMax;
+  const isLate = (): boolean => monotonicMs() > endMs;
+  const stop = Object.assign((): boolean => isStopped() || isLate(), { words: isStopped.words ?? [] });
   activity.enter("indexing", task.repositoryId, "precise index", stepAllowanceMs);
   const directory = join(dataFolder, mirrorsFolder, mirrorName(task.repositoryId));
   try {
@@ -28,12 +35,20 @@ export async function runBuildPrecise(thread: IngestThread, task: BuildPreciseTa
       activity.beat();
       if (stop()) throw new TrawlError("cancelled", "the upload was stopped");
     });
-    const built = await buildIndex(chunks, describeCommit(directory, task, stop), task.target, (byteCount) =>
-      activity.allow(stepAllowanceMs + timeAllowance(byteCount)),
-    );
+    const built = await buildIndex(chunks, describeCommit(directory, task, stop), task.target, (byteCount) => {
+      activity.allow(stepAllowanceMs + timeAllowance(byteCount));
+      if (stop()) throw new TrawlError("cancelled", "the upload was stopped");
+    });
     return { kind: "built", ...built };
   } catch (error) {
-    return { kind: "failed", error: serializeError(error) };
+    const failure =
+      isLate() && !isStopped()
+        ? new TrawlError(
+            "bad-request",
+            `the index is not read after ${buildMsMax / 60_000} minutes; index a part of the repository at a time, with a root for each`,
+          )
+        : error;
+    return { kind: "failed", error: serializeError(failure) };
   }
 }
 
