@@ -33,6 +33,9 @@ export const writerLimits = {
   pathBytes: 64 * 2 ** 20,
 } as const;
 
+/** UTF-16 units of JSON about the symbols of a document that exist only in it: it is read as a whole. What follows is left out. */
+const localTextUnitsMax = 4 << 20;
+
 /** Level 1 takes a third of the time of the usual one, for a tenth more bytes. */
 const compression = { level: 1 } as const;
 
@@ -119,21 +122,25 @@ export class PreciseIndexWriter {
       rows[4 * count + i] = symbol;
       rows[5 * count + i] = occurrence.roles;
     });
-    const localTexts: (SymbolText | null)[] = [...locals.keys()].map(() => null);
+    const localTexts: string[] = [...locals.keys()].map(() => "null");
+    let localTextUnits = 0;
     for (const symbol of symbols) {
       if (!isLocalSymbol(symbol.symbol)) {
         await this.describe(symbol, path);
         continue;
       }
       const number = locals.get(symbol.symbol);
-      if (number !== undefined) localTexts[number] = textAbout(symbol, false);
+      if (number === undefined) continue;
+      const text = JSON.stringify(textAbout(symbol, false));
+      localTextUnits += text.length;
+      if (localTextUnits <= localTextUnitsMax) localTexts[number] = text;
     }
     const counts = Buffer.alloc(4);
     counts.writeUInt32LE(count);
     const whole = Buffer.concat([
       counts,
       Buffer.from(rows.buffer),
-      Buffer.from(localTexts.some((text) => text !== null) ? JSON.stringify(localTexts) : ""),
+      Buffer.from(localTextUnits > 0 ? `[${localTexts.join(",")}]` : ""),
     ]);
     const stored = deflateSync(whole, compression);
     this.#paths.push(bytes);

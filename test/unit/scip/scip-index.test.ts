@@ -145,6 +145,22 @@ t.test("what does not fit the commit is left out, or refused", async (t) => {
 t.test("what is in a record or in memory has a limit", async (t) => {
   const named = await build(encodeScipIndex(indexWords(texts), "x".repeat(5_000)), texts);
   t.equal(named.toolName.length, 1_000);
+  const about = "about ".repeat(2_700);
+  const locals: ScipFile = {
+    path: "a.ts",
+    occurrences: Array.from({ length: 400 }, (_, i) => ({ range: [0, 0, 1], symbol: `local ${i}` })),
+    symbols: Array.from({ length: 400 }, (_, i) => ({ symbol: `local ${i}`, documentation: [about] })),
+  };
+  await build(encodeScipIndex([locals]), { "a.ts": "a" }, "locals");
+  const reader = new PreciseIndexReader(join(folder, "locals"));
+  t.teardown(() => reader.close());
+  const described = reader.document(0).localTexts.map((text) => text?.documentation?.[0] === about);
+  const textLength = JSON.stringify({ documentation: [about] }).length;
+  t.same(
+    [described.length, described.indexOf(false), described.lastIndexOf(true)],
+    [400, Math.floor((4 << 20) / textLength), Math.floor((4 << 20) / textLength) - 1],
+    "the first ones have a text",
+  );
 });
 
 t.test("characters are counted in code points", async (t) => {
