@@ -51,6 +51,9 @@ export type UploadDescription = Pick<
 /** How often uploads are looked for that do not arrive. */
 const giveUpPeriodMs = 300_000;
 
+/** Indexes that are kept of a repository, whatever their roots and indexers: these are free texts. */
+const indexesMax = 1_000;
+
 /** How many uploads that failed are kept of a repository, to tell why. */
 const failedKeptMax = 10;
 
@@ -344,14 +347,24 @@ export class PreciseIndexes {
     return { ...record, state: "ERRORED", failure: "it was deleted" };
   }
 
-  /** Of indexes with the same root and indexer, those of the same commit are replaced, and the oldest ones are deleted. */
-  async #removeReplaced({ id, repositoryId, root, indexer, commit }: PreciseIndexRecord): Promise<void> {
-    const similar = this.list(repositoryId).filter(
+  /**
+   * Of indexes with the same root and indexer, those of the same commit are replaced, and the oldest ones are deleted; so are the
+   * oldest ones of the repository if it has too many.
+   */
+  async #removeReplaced(record: PreciseIndexRecord): Promise<void> {
+    const similar = this.#similar(record);
+    const replaced = similar.filter(({ commit }) => commit === record.commit);
+    const older = similar.filter(({ commit }) => commit !== record.commit).slice(this.limits.keptMax - 1);
+    await this.remove([...replaced, ...older].map(({ id }) => id));
+    const left = this.list(record.repositoryId).filter(({ state }) => state === "COMPLETED");
+    await this.remove(left.slice(indexesMax).map(({ id }) => id));
+  }
+
+  /** The other indexes of its repository with the same root and indexer, the newest first. */
+  #similar({ id, repositoryId, root, indexer }: PreciseIndexRecord): PreciseIndexRecord[] {
+    return this.list(repositoryId).filter(
       (other) => other.id !== id && other.state === "COMPLETED" && other.root === root && other.indexer === indexer,
     );
-    const replaced = similar.filter((other) => other.commit === commit);
-    const older = similar.filter((other) => other.commit !== commit).slice(this.limits.keptMax - 1);
-    await this.remove([...replaced, ...older].map((other) => other.id));
   }
 
   #requireRoom(): void {
