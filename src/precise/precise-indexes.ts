@@ -323,15 +323,18 @@ export class PreciseIndexes {
       return this.#fail(record, built.error.message);
     }
     const { kind: _, toolName, toolVersion, ...counts } = built;
-    await this.#makeRoom(record, counts.storedBytes);
+    const named = {
+      ...record,
+      indexer: record.indexer || toolName,
+      indexerVersion: record.indexerVersion || toolVersion,
+    };
+    await this.#makeRoom(named, counts.storedBytes);
     await rename(target, join(this.#folder, preciseIndexName(record.id)));
     await syncToDisk([this.#folder]);
     // It was deleted meanwhile.
     if (this.#store.get(record.id) === undefined) return this.#dropped(record);
     const completed: PreciseIndexRecord = {
-      ...record,
-      indexer: record.indexer || toolName,
-      indexerVersion: record.indexerVersion || toolVersion,
+      ...named,
       state: "COMPLETED",
       endedAt: new Date().toISOString(),
       counts,
@@ -372,17 +375,17 @@ export class PreciseIndexes {
     if (this.storedBytes >= totalBytesMax) throw this.#noRoom();
   }
 
-  /** Deletes older indexes of the repository with the same root and indexer if that makes room for the new one. */
-  async #makeRoom({ repositoryId, root, indexer }: PreciseIndexRecord, byteCount: number): Promise<void> {
-    const { totalBytesMax } = this.limits;
-    const older = this.list(repositoryId).filter(
-      (other) => other.state === "COMPLETED" && other.root === root && other.indexer === indexer,
-    );
-    for (const { id } of older.reverse()) {
-      if (this.storedBytes + byteCount <= totalBytesMax) return;
-      await this.remove([id]);
+  /** Deletes older indexes of the repository with the same root and indexer, if that makes room for the new one. */
+  async #makeRoom(record: PreciseIndexRecord, byteCount: number): Promise<void> {
+    let missingBytes = this.storedBytes + byteCount - this.limits.totalBytesMax;
+    const oldest: number[] = [];
+    for (const { id, counts } of this.#similar(record).reverse()) {
+      if (missingBytes <= 0) break;
+      missingBytes -= counts?.storedBytes ?? 0;
+      oldest.push(id);
     }
-    if (this.storedBytes + byteCount > totalBytesMax) throw this.#noRoom();
+    if (missingBytes > 0) throw this.#noRoom();
+    await this.remove(oldest);
   }
 
   #noRoom(): TrawlError {

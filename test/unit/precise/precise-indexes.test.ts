@@ -1,0 +1,126 @@
+/** Uploads of indexes: who may send parts of one, which indexes are kept, and what is left of those that were deleted. */
+import { readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { silentLog } from "../../../src/base/log.js";
+import type { PreciseIndexRecord } from "../../../src/model/precise-index.js";
+import type { Repository } from "../../../src/model/repository.js";
+import {
+  type PreciseEnvironment,
+  PreciseIndexes,
+  type PreciseLimits,
+  type UploadDescription,
+} from "../../../src/precise/precise-indexes.js";
+import { PreciseStore } from "../../../src/precise/precise-store.js";
+import { RecordStore } from "../../../src/store/record-store.js";
+
+const described: UploadDescription = {
+  repositoryId: 1,
+  commit: "a".repeat(40),
+  root: "",
+  indexer: "",
+  indexerVersion: "",
+  uploaderId: 7,
+  partCount: 0,
+};
+
+/** Each index has 40 bytes, and its tool has a name. */
+const build: PreciseEnvironment["build"] = async ({ target }) => {
+  writeFileSync(target, "an index");
+  const counts = { documentCount: 1, symbolCount: 1, occurrenceCount: 1, storedBytes: 40 };
+  return { kind: "built", toolName: "tool", toolVersion: "1", ...counts, missingCount: 0, unfitCount: 0, outsideCount: 0 };
+};
+
+class Site {
+  readonly folder: string;
+  readonly store: RecordStore;
+
+  constructor(t: Test) {
+    this.folder = t.testdir({});
+    this.store = new RecordStore(join(this.folder, "catalog"));
+    t.teardown(() => this.store.close());
+  }
+
+  /** Opens it as a start of the daemon does. */
+  async start(changed: Partial<PreciseEnvironment> = {}, limits: Partial<PreciseLimits> = {}): Promise<PreciseIndexes> {
+    const indexes = new PreciseIndexes({
+      dataFolder: this.folder,
+      store: this.store,
+      repository: () => ({ id: 1, name: "site/code" }) as Repository,
+      bringCommit: async () => true,
+      build,
+      log: silentLog(),
+      limits: { uploadBytesMax: 100, indexBytesMax: 100, totalBytesMax: 1_000, keptMax: 10, ...limits },
+      ...changed,
+    });
+    for (const step of indexes.load()) void step;
+    await indexes.start();
+    return indexes;
+  }
+
+  get files(): string[] {
+    return readdirSync(join(this.folder, "precise")).sort();
+  }
+}
+
+async function upload(indexes: PreciseIndexes, changed: Partial<UploadDescription> = {}): Promise<PreciseIndexRecord> {
+  const record = await indexes.begin({ ...described, ...changed });
+  const part = await indexes.openPart(record, 0);
+  await part.write(Buffer.from("an upload"));
+  await part.finish();
+  return indexes.finish(record);
+}
+
+const commit = (digit: string): string => digit.repeat(40);
+const commits = (indexes: PreciseIndexes): string[] =>
+  indexes.list(1).flatMap(({ state, commit }) => (state === "COMPLETED" ? [commit.slice(0, 1)] : []));
+
+t.test("only who began an upload in parts, or a site admin, continues it", async (t) => {
+  const indexes = await new Site(t).start();
+  const { id } = await indexes.begin({ ...described, partCount: 2 });
+  t.equal(indexes.requireUploading(id, { userId: 7, isSiteAdmin: false }).id, id);
+  t.equal(indexes.requireUploading(id, { userId: 8, isSiteAdmin: true }).id, id);
+  t.throws(() => indexes.requireUploading(id, { userId: 8, isSiteAdmin: false }), { code: "not-found" });
+  const whole = await indexes.begin(described);
+  t.throws(() => indexes.requireUploading(whole.id, { userId: 7, isSiteAdmin: true }), { code: "not-found" });
+});
+
+t.test("an upload ends once, and what arrives later leaves nothing", async (t) => {
+  const site = new Site(t);
+  const indexes = await site.start();
+  const record = await indexes.begin({ ...described, partCount: 1 });
+  const cut = await indexes.openPart(record, 0);
+  await cut.write(Buffer.from("an upl"));
+  await t.rejects(indexes.finish(record), /part 0 of 1 .* is missing/, "it has not arrived");
+  await cut.discard();
+  t.same(site.files, []);
+  const part = await indexes.openPart(record, 0);
+  const late = await indexes.openPart(record, 0);
+  await part.finish();
+  const ends = await Promise.allSettled([indexes.finish(record), indexes.finish(record)]);
+  t.match(ends, [
+    { status: "fulfilled", value: { state: "COMPLETED" } },
+    { status: "rejected", reason: { code: "not-found" } },
+  ]);
+  await t.rejects(late.write(Buffer.from("x")), { code: "not-found" });
+  await t.rejects(late.finish(), { code: "not-found" });
+  await late.discard();
+  t.same(site.files, [`${record.id}.index`]);
+  t.equal(indexes.get(record.id)?.state, "COMPLETED");
+});
+
+t.test("older indexes make room only if that suffices", async (t) => {
+  const indexes = await new Site(t).start({}, { totalBytesMax: 100 });
+  for (const digit of ["1", "2"]) await upload(indexes, { commit: commit(digit) });
+  t.match(await upload(indexes, { root: "a/", commit: commit("3") }), { state: "ERRORED", failure: /no room/ });
+  t.same(commits(indexes), ["2", "1"]);
+  t.match(await upload(indexes, { commit: commit("4") }), { state: "COMPLETED", indexer: "tool" });
+  t.same(commits(indexes), ["4", "2"]);
+  const large: PreciseEnvironment["build"] = async (task) => ({ ...(await build(task)), storedBytes: 101 }) as never;
+  const other = new Site(t);
+  const before = await other.start({}, { totalBytesMax: 100 });
+  await upload(before);
+  const after = await other.start({ build: large }, { totalBytesMax: 100 });
+  t.match(await upload(after, { commit: commit("5") }), { state: "ERRORED", failure: /no room/ });
+  t.same(commits(after), ["a"]);
+});
