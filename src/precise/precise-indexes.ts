@@ -164,7 +164,10 @@ export class PreciseIndexes {
     return sum;
   }
 
-  /** Begins an upload. Throws `overloaded` if too many are not finished, `insufficient-storage` without room. */
+  /**
+   * Begins an upload. Throws `not-found` without its repository, `overloaded` if too many are not finished, `insufficient-storage`
+   * without room.
+   */
   async begin(description: UploadDescription): Promise<PreciseIndexRecord> {
     this.#requireRoom();
     const id = this.#store.newId();
@@ -181,12 +184,14 @@ export class PreciseIndexes {
       counts: undefined,
     };
     try {
-      await this.#put(record);
+      await this.#store.add(record);
     } catch (error) {
       this.#unfinished.delete(id);
       throw error;
     }
-    return record;
+    if (this.#environment.repository(record.repositoryId) !== undefined) return record;
+    await this.remove([id]);
+    throw new TrawlError("not-found", "the repository was deleted");
   }
 
   /**
@@ -403,7 +408,7 @@ export class PreciseIndexes {
       endedAt: new Date().toISOString(),
       counts: undefined,
     };
-    if (this.#store.get(record.id) !== undefined) await this.#put(failed);
+    await this.#put(failed);
     await this.#removeFiles(record);
     const older = this.list(record.repositoryId).filter(({ state }) => state === "ERRORED");
     await this.remove(older.slice(failedKeptMax).map(({ id }) => id));

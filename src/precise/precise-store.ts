@@ -45,13 +45,25 @@ export class PreciseStore {
     return this.#nextId++;
   }
 
-  /** Resolves when the record is durable; it is visible then. */
+  /** Adds a new record. Resolves when it is durable; it is visible then. */
+  async add(record: PreciseIndexRecord): Promise<void> {
+    await this.#write(record);
+    this.#set(record);
+  }
+
+  /** Replaces a record, unless it has been removed, also in the meantime. Resolves like `add`. */
   async put(record: PreciseIndexRecord): Promise<void> {
-    await this.#store.apply([
+    if (!this.#records.has(record.id)) return;
+    await this.#write(record);
+    // Changes are applied in their order: if it was removed, then after this one.
+    if (this.#records.has(record.id)) this.#set(record);
+  }
+
+  #write(record: PreciseIndexRecord): Promise<void> {
+    return this.#store.apply([
       { key: `${recordPrefix}${record.id}`, value: Buffer.from(JSON.stringify(record)) },
       { key: counterKey, value: Buffer.from(String(this.#nextId)) },
     ]);
-    this.#set(record);
   }
 
   /** They are no longer visible at once, and deleted when the promise resolves. */

@@ -24,12 +24,15 @@ const described: UploadDescription = {
   partCount: 0,
 };
 
-/** Each index has 40 bytes, and its tool has a name. */
-const build: PreciseEnvironment["build"] = async ({ target }) => {
-  writeFileSync(target, "an index");
-  const counts = { documentCount: 1, symbolCount: 1, occurrenceCount: 1, storedBytes: 40 };
-  return { kind: "built", toolName: "tool", toolVersion: "1", ...counts, missingCount: 0, unfitCount: 0, outsideCount: 0 };
-};
+/** Makes indexes of this size; the tool has a name. */
+function building(storedBytes: number): PreciseEnvironment["build"] {
+  return async ({ target }) => {
+    writeFileSync(target, "an index");
+    const counts = { documentCount: 1, symbolCount: 1, occurrenceCount: 1, storedBytes };
+    const leftOut = { missingCount: 0, unfitCount: 0, outsideCount: 0 };
+    return { kind: "built", toolName: "tool", toolVersion: "1", ...counts, ...leftOut };
+  };
+}
 
 class Site {
   readonly folder: string;
@@ -48,7 +51,7 @@ class Site {
       store: this.store,
       repository: () => ({ id: 1, name: "site/code" }) as Repository,
       bringCommit: async () => true,
-      build,
+      build: building(40),
       log: silentLog(),
       limits: { uploadBytesMax: 100, indexBytesMax: 100, totalBytesMax: 1_000, keptMax: 10, ...limits },
       ...changed,
@@ -116,11 +119,68 @@ t.test("older indexes make room only if that suffices", async (t) => {
   t.same(commits(indexes), ["2", "1"]);
   t.match(await upload(indexes, { commit: commit("4") }), { state: "COMPLETED", indexer: "tool" });
   t.same(commits(indexes), ["4", "2"]);
-  const large: PreciseEnvironment["build"] = async (task) => ({ ...(await build(task)), storedBytes: 101 }) as never;
   const other = new Site(t);
   const before = await other.start({}, { totalBytesMax: 100 });
   await upload(before);
-  const after = await other.start({ build: large }, { totalBytesMax: 100 });
+  const after = await other.start({ build: building(101) }, { totalBytesMax: 100 });
   t.match(await upload(after, { commit: commit("5") }), { state: "ERRORED", failure: /no room/ });
   t.same(commits(after), ["a"]);
+});
+
+t.test("an index during which the daemon ended twice is given up", async (t) => {
+  const site = new Site(t);
+  /** Starts, and reads an index for ever. */
+  const crash = async (): Promise<PreciseIndexes> => {
+    let indexes: PreciseIndexes | undefined;
+    await new Promise<void>((begun, failed) => {
+      const endless = (): Promise<never> => {
+        begun();
+        return new Promise(() => undefined);
+      };
+      const start = async (): Promise<void> => {
+        indexes = await site.start({ build: endless });
+        if (indexes.list(1).length === 0) await upload(indexes);
+      };
+      start().catch(failed);
+    });
+    if (indexes === undefined) throw new RangeError("it has started");
+    return indexes;
+  };
+  await crash();
+  t.match((await crash()).list(1), [{ state: "PROCESSING", isRetried: true }]);
+  t.match((await site.start()).list(1), [{ state: "ERRORED", failure: /ended twice/ }]);
+});
+
+t.test("a record that is deleted while it is written does not come back", async (t) => {
+  const site = new Site(t);
+  const store = new PreciseStore(site.store);
+  const record: PreciseIndexRecord = {
+    ...described,
+    id: store.newId(),
+    state: "UPLOADING",
+    failure: "",
+    uploadedAt: "",
+    startedAt: "",
+    endedAt: "",
+    uploadBytes: 0,
+    counts: undefined,
+  };
+  await store.add(record);
+  await Promise.all([store.put({ ...record, state: "QUEUED" }), store.remove([record.id])]);
+  await store.put({ ...record, state: "PROCESSING" });
+  t.equal(store.get(record.id), undefined);
+  const stored = new PreciseStore(site.store);
+  for (const step of stored.load()) void step;
+  t.equal(stored.get(record.id), undefined);
+});
+
+t.test("an upload whose repository goes in the same moment is not begun", async (t) => {
+  const site = new Site(t);
+  let isThere = true;
+  const repository: PreciseEnvironment["repository"] = () => (isThere ? ({ id: 1 } as Repository) : undefined);
+  const indexes = await site.start({ repository });
+  const begun = indexes.begin(described);
+  isThere = false;
+  await t.rejects(begun, { code: "not-found" });
+  t.same(indexes.list(1), []);
 });
