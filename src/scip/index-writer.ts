@@ -26,6 +26,8 @@ export const writerLimits = {
   occurrences: 400_000,
   documentSymbols: 400_000,
   symbols: 1_000_000,
+  /** UTF-16 units of one symbol: a reader takes a text of a MiB, in which each may have six bytes. */
+  unitsOfSymbol: 65_536,
   /** UTF-16 units of all symbols. */
   symbolUnits: 80 * 2 ** 20,
   postings: 40_000_000,
@@ -227,6 +229,7 @@ export class PreciseIndexWriter {
     number = this.#symbols.size;
     this.#symbolUnits += symbol.length;
     requireLimit("symbols", number + 1, path);
+    requireLimit("unitsOfSymbol", symbol.length, path);
     requireLimit("symbolUnits", this.#symbolUnits, path);
     this.#symbols.set(symbol, number);
     return number;
@@ -316,6 +319,7 @@ const limitTexts: Readonly<Record<keyof typeof writerLimits, string>> = {
   occurrences: "occurrences in one document",
   documentSymbols: "symbols that one document describes",
   symbols: "symbols",
+  unitsOfSymbol: "characters in one symbol",
   symbolUnits: "characters of symbols",
   postings: "pairs of a symbol and a document that has it",
   relations: "relations between symbols",

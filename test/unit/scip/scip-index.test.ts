@@ -161,6 +161,13 @@ t.test("what is in a record or in memory has a limit", async (t) => {
     [400, Math.floor((4 << 20) / textLength), Math.floor((4 << 20) / textLength) - 1],
     "the first ones have a text",
   );
+  const long = (length: number): Buffer =>
+    encodeScipIndex([{ path: "a.ts", occurrences: [{ range: [0, 0, 1], symbol: "\u0001".repeat(length) }] }]);
+  await t.rejects(build(long(65_537), { "a.ts": "a" }), /more than 65536 characters in one symbol \(at "a.ts"\)/);
+  await build(long(65_536), { "a.ts": "a" }, "long");
+  const longest = new PreciseIndexReader(join(folder, "long"));
+  t.teardown(() => longest.close());
+  t.equal(longest.symbol(0).text.symbol?.length, 65_536);
 });
 
 t.test("characters are counted in code points", async (t) => {
