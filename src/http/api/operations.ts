@@ -373,7 +373,7 @@ const indexUpload = (id: string, pattern: string): Operation => ({
   tag: "clients",
   summary: "Upload an index of definitions and references",
   description:
-    "As `src code-intel upload` does. An index in one request is the body; one in parts begins with `multiPart` and `numParts`, sends each part as a body with `uploadId` and `index`, and ends with `uploadId` and `done`. An answer waits up to 20 seconds for the index to be read, and then is an error if it is not accepted. A body beyond precise.uploadBytes gets 413, one without room 507.",
+    "As `src code-intel upload` does. An index in one request is the body; one in parts begins with `multiPart` and `numParts`, sends each part as a body with `uploadId` and `index`, and ends with `uploadId` and `done`. An answer waits up to 20 seconds for the index to be read, and then is an error if it is not accepted. A body beyond precise.uploadBytes gets 413, one without room 507, and one while too many others arrive or are read 503, with `Retry-After`.",
   access: "user",
   parameters: [
     query("repository", "The name of the repository."),
@@ -399,7 +399,7 @@ const indexUpload = (id: string, pattern: string): Operation => ({
       content: { "application/json; charset=utf-8": { schema: object({ id: text }) } },
     },
   },
-  failures: [400, 404],
+  failures: [400, 404, 503, 507],
 });
 
 const fileBytes: Content = { schema: { type: "string", contentMediaType: "application/octet-stream" } };

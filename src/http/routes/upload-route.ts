@@ -11,6 +11,7 @@ import type { ArrivingPart } from "../../precise/arriving-part.js";
 import type { PreciseIndexes } from "../../precise/precise-indexes.js";
 import { userShareMax } from "../../precise/unfinished-uploads.js";
 import { guarded, guardedStream } from "../access/guard.js";
+import { retryAfter } from "../access/permits.js";
 import type { BodySink } from "../server/handler.js";
 import { plainText, type Headers } from "../server/headers.js";
 import type { HttpRequest } from "../server/request.js";
@@ -86,7 +87,8 @@ export function addUploadRoutes(
 
 function replyFailure(response: HttpResponse, error: unknown): void {
   if (!(error instanceof TrawlError)) throw error;
-  response.reply(error.httpStatus, plainText, `${error.message}\n`);
+  const headers = error.httpStatus === 503 ? { ...plainText, ...retryAfter } : plainText;
+  response.reply(error.httpStatus, headers, `${error.message}\n`);
 }
 
 /** What a request is for. */
