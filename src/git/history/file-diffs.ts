@@ -25,6 +25,9 @@ export interface FileDiffData {
   /** Null for a deleted file. */
   readonly newPath: string | null;
   readonly newOid: string;
+  /** Whether it is of another type, for example a symbolic link: its hunks are those of a deletion, then of an addition. */
+  readonly isTypeChange: boolean;
+  /** None of a file that git considers binary, even if it has changed. */
   readonly hunks: readonly HunkData[];
   readonly addedCount: number;
   readonly deletedCount: number;
@@ -94,7 +97,7 @@ export function parseDiff(output: Buffer): DiffData {
   return { files: withHunks(files, patch), patch };
 }
 
-type ChangedFile = Pick<FileDiffData, "oldPath" | "oldOid" | "newPath" | "newOid"> & { readonly patchCount: number };
+type ChangedFile = Omit<FileDiffData, "hunks" | "addedCount" | "deletedCount">;
 
 /** The raw list ends with an empty record before the first patch. */
 function endOfRaw(output: Buffer): number {
@@ -110,37 +113,42 @@ function parseRaw(text: string): ChangedFile[] {
     const [, , oldOid = "", newOid = "", status = ""] = records[at].split(" ");
     const path = records[at + 1];
     if (status.startsWith("R") || status.startsWith("C")) {
-      files.push({ oldPath: path, oldOid, newPath: records[at + 2], newOid, patchCount: 1 });
+      files.push({ oldPath: path, oldOid, newPath: records[at + 2], newOid, isTypeChange: false });
       at++;
       continue;
     }
-    // A change of type, for example from file to symbolic link, is shown as a deletion and an addition.
     files.push({
       oldPath: status === "A" ? null : path,
       oldOid,
       newPath: status === "D" ? null : path,
       newOid,
-      patchCount: status === "T" ? 2 : 1,
+      isTypeChange: status === "T",
     });
   }
   return files;
 }
 
-/** Each patch begins with a line that cannot be a line of a hunk, because those begin with a space or a sign. */
+/**
+ * Patches and hunks begin with lines that cannot be lines of a hunk, because those begin with a space or a sign. For git, and so here,
+ * only a line feed ends a line: a carriage return or U+2028 may be in the middle of one.
+ */
+const patchStart = /(?<![^\n])(?=diff --git )/;
+const hunkStart = /(?<![^\n])(?=@@ )/;
+const hunkHeader = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)$/s;
+
 function withHunks(files: readonly ChangedFile[], patch: string): FileDiffData[] {
-  const patches = patch.split(/^(?=diff --git )/m);
+  const patches = patch.split(patchStart);
   let at = patches[0]?.startsWith("diff --git ") ? 0 : 1;
-  return files.map(({ patchCount, ...file }) => {
+  return files.map((file) => {
+    const patchCount = file.isTypeChange ? 2 : 1;
     const hunks = patches.slice(at, at + patchCount).flatMap(parseHunks);
     at += patchCount;
     return { ...file, hunks, addedCount: countLines(hunks, "+"), deletedCount: countLines(hunks, "-") };
   });
 }
 
-const hunkHeader = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)$/;
-
 function parseHunks(patch: string): HunkData[] {
-  return patch.split(/^(?=@@ )/m).flatMap((text) => {
+  return patch.split(hunkStart).flatMap((text) => {
     const end = text.indexOf("\n");
     const header = hunkHeader.exec(text.slice(0, end));
     if (header === null) return [];
