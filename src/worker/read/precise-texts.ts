@@ -1,7 +1,7 @@
 import { BoundedMap } from "../../base/bounded-map.js";
 import { decodePath } from "../../base/path-text.js";
 import type { StopSignal } from "../../base/stop-signal.js";
-import { readDiff } from "../../git/history/file-diffs.js";
+import { type FileDiffData, readDiff } from "../../git/history/file-diffs.js";
 import { readEntries } from "../../git/objects/directories.js";
 import { diffTrees } from "../../git/objects/objects.js";
 import { readBlobs } from "../../git/objects/read-blobs.js";
@@ -15,19 +15,17 @@ import { blobOptions } from "./files.js";
 /** What a thread keeps of the differences between indexed commits and those that were asked about. */
 const keptBytesMax = 16 << 20;
 
-/** Estimated memory of a path, and of a run of lines. */
+/** Estimated memory of a path, and of a run of lines that are the same. */
 const pathBytes = 200;
-const mapBytes = 4_096;
+const runBytes = 64;
 
 interface Differences {
   readonly paths: ReadonlySet<string>;
-  readonly maps: Map<string, LineMap | undefined>;
+  readonly maps: ReadonlyMap<string, LineMap | undefined>;
+  readonly byteCount: number;
 }
 
-const keptDifferences = new BoundedMap<string, Differences>(
-  keptBytesMax,
-  ({ paths, maps }) => pathBytes * (1 + paths.size) + mapBytes * maps.size,
-);
+const keptDifferences = new BoundedMap<string, Differences>(keptBytesMax, ({ byteCount }) => byteCount);
 
 /** The oids of files that were looked at last; "" for what is no file. */
 const keptOids = new BoundedMap<string, string>(20_000, () => 1);
@@ -60,16 +58,16 @@ export class CommitTexts {
   /** Of each file, which of its lines are which: from the indexed commit, as old, to the other. Undefined for one that only one of them has. */
   async lineMaps(paths: readonly string[]): Promise<ReadonlyMap<string, LineMap | undefined>> {
     if (this.#indexed === this.#commit) return new Map(paths.map((path) => [path, sameLines]));
-    const { paths: changed, maps } = await this.#differences();
-    const unknown = [...new Set(paths)].filter((path) => changed.has(path) && !maps.has(path));
-    if (unknown.length > 0) {
-      const { files } = await readDiff(this.#mirror, this.#indexed, this.#commit, unknown, this.#stop);
-      for (const path of unknown) maps.set(path, undefined);
-      for (const { oldPath, newPath, hunks } of files)
-        if (oldPath !== null && oldPath === newPath) maps.set(oldPath, new LineMap(hunks));
-      keptDifferences.set(this.#key, { paths: changed, maps });
-    }
+    const known = await this.#differences();
+    const { paths: changed } = known;
+    const unknown = [...new Set(paths)].filter((path) => changed.has(path) && !known.maps.has(path));
+    const { maps } = unknown.length === 0 ? known : await this.#withMaps(known, unknown);
     return new Map(paths.map((path) => [path, changed.has(path) ? maps.get(path) : sameLines]));
+  }
+
+  /** The paths of the files that the commits do not have in common. */
+  async changedPaths(): Promise<ReadonlySet<string>> {
+    return this.#indexed === this.#commit ? new Set() : (await this.#differences()).paths;
   }
 
   async lineMap(path: string): Promise<LineMap | undefined> {
@@ -121,11 +119,27 @@ export class CommitTexts {
     });
   }
 
+  /** Kept differences are replaced, never changed: their memory is counted when they are set. */
+  async #withMaps({ paths, maps, byteCount }: Differences, unknown: readonly string[]): Promise<Differences> {
+    const { files } = await readDiff(this.#mirror, this.#indexed, this.#commit, unknown, this.#stop);
+    const added = new Map<string, LineMap | undefined>(unknown.map((path) => [path, undefined]));
+    let addedBytes = pathBytes * unknown.length;
+    for (const file of files) {
+      if (!hasLineMap(file)) continue;
+      added.set(file.newPath, new LineMap(file.hunks));
+      addedBytes += runBytes * runCountMax(file);
+    }
+    const found = { paths, maps: new Map([...maps, ...added]), byteCount: byteCount + addedBytes };
+    keptDifferences.set(this.#key, found);
+    return found;
+  }
+
   async #differences(): Promise<Differences> {
     const known = keptDifferences.get(this.#key);
     if (known !== undefined) return known;
     const changes = await diffTrees(this.#mirror, this.#indexed, this.#commit, this.#stop);
-    const found = { paths: new Set(changes.map(({ path }) => decodePath(path))), maps: new Map() };
+    const paths = new Set(changes.map(({ path }) => decodePath(path)));
+    const found = { paths, maps: new Map(), byteCount: pathBytes * (1 + paths.size) };
     keptDifferences.set(this.#key, found);
     return found;
   }
@@ -137,4 +151,15 @@ export class CommitTexts {
   get #stop(): StopSignal {
     return this.#context.stop;
   }
+}
+
+/** Whether the hunks of a file say which of its lines are the same: they do not if it is new, of another type, or binary for git. */
+function hasLineMap(file: FileDiffData): file is FileDiffData & { readonly newPath: string } {
+  const { oldPath, newPath, oldOid, newOid, isTypeChange, hunks } = file;
+  return newPath !== null && newPath === oldPath && !isTypeChange && (hunks.length > 0 || oldOid === newOid);
+}
+
+/** A run for each line that a hunk shows as the same, for those before each hunk, and for those behind the last. */
+function runCountMax({ hunks }: FileDiffData): number {
+  return hunks.reduce((sum, { oldCount, newCount }) => sum + 1 + Math.min(oldCount, newCount), 1);
 }
