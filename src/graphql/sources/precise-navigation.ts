@@ -1,4 +1,10 @@
-import type { FoundPrecise, PreciseFile, PreciseQuestion, PreciseRange } from "../../protocol/precise-messages.js";
+import type {
+  FoundPrecise,
+  PreciseFile,
+  PrecisePlace,
+  PreciseQuestion,
+  PreciseRange,
+} from "../../protocol/precise-messages.js";
 import { BlobSource } from "../../browse/git-sources.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { folderDistance } from "./definition-ranking.js";
@@ -143,9 +149,7 @@ export async function implementationPlaces(
 function preciseLocations({ files }: Pick<FoundPrecise, "files">, file: BlobSource): PlaceSource[] {
   return files.flatMap(({ path, places }) => {
     const resource = fileAt(path, file);
-    return places.map(({ range: { start, end } }) =>
-      makePlace(resource, start, start.line === end.line ? end.character - start.character : 0),
-    );
+    return places.map(({ range }) => makePlace(resource, range.start, lengthInLine(range)));
   });
 }
 
@@ -157,20 +161,30 @@ function nearestFirst({ files }: FoundPrecise, file: BlobSource): readonly Preci
 
 function referencesInFile({ path, places }: PreciseFile, file: BlobSource): FileReferencesSource {
   const resource = fileAt(path, file);
-  const lines = new Map<number, FileReferencesSource["lines"][number]>();
-  for (const { range, preview, previewStart } of places) {
-    const { start, end } = range;
-    const length = start.line === end.line ? end.character - start.character : 0;
-    const shown = { start: start.character - previewStart, end: start.character - previewStart + length };
-    const known = lines.get(start.line);
-    lines.set(start.line, {
-      line: start.line,
-      preview: known?.preview ?? preview,
-      ranges: [...(known?.ranges ?? []), shown],
-      url: known?.url ?? makePlace(resource, start, length).url,
-    });
+  const byLine = new Map<number, [PrecisePlace, ...PrecisePlace[]]>();
+  for (const place of places) {
+    const known = byLine.get(place.range.start.line);
+    if (known === undefined) byLine.set(place.range.start.line, [place]);
+    else known.push(place);
   }
-  return { file: resource, lines: [...lines.values()].sort((a, b) => a.line - b.line) };
+  const lines = [...byLine].map(([line, [first, ...others]]) => {
+    const { preview, previewStart, range } = first;
+    const ranges = [first, ...others].flatMap((place) => rangeInPreview(place.range, preview, previewStart));
+    return { line, preview, ranges, url: makePlace(resource, range.start, lengthInLine(range)).url };
+  });
+  return { file: resource, lines: lines.sort((a, b) => a.line - b.line) };
+}
+
+/** None if the preview does not show the range: that of a long line is a part of it, around its first use. */
+function rangeInPreview(range: PreciseRange, preview: string, previewStart: number) {
+  const start = range.start.character - previewStart;
+  const end = start + lengthInLine(range);
+  return start < 0 || end > [...preview].length ? [] : [{ start, end }];
+}
+
+/** In code points; 0 for a range that does not end in the line in which it begins. */
+function lengthInLine({ start, end }: PreciseRange): number {
+  return start.line === end.line ? end.character - start.character : 0;
 }
 
 function fileAt(path: string, file: BlobSource): BlobSource {

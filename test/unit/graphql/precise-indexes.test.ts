@@ -8,7 +8,11 @@ import { encodeScipIndex, indexWords, type ScipFile } from "../../support/scip-i
 const use = "import { open, Box } from './lib.ts'\nconst \u{1f680}box = open('ä') + open\nlet last\n";
 const lib = "export function open(name) { return new Box(name) }\nexport class Box {}\nexport class Crate {}\n";
 
-/** What a compiler says about these two files. */
+/** A line of which only a part is shown. */
+const long = `let wide = wide ${"/* aside */ ".repeat(40)} + wide\n`;
+const lastWide = long.lastIndexOf("wide");
+
+/** What a compiler says about these files. */
 const files: readonly ScipFile[] = [
   {
     path: "use.ts",
@@ -22,6 +26,15 @@ const files: readonly ScipFile[] = [
       { range: [2, 4, 8], symbol: "t npm other 2 `x.ts`/last." },
     ],
     symbols: [{ symbol: "local 1", documentation: ["```ts\nconst box: Box\n```\n\nA *box*."] }],
+  },
+  {
+    path: "long.ts",
+    encoding: 2,
+    occurrences: [4, 11, lastWide].map((at, i) => ({
+      range: [0, at, at + 4],
+      symbol: "local 1",
+      roles: i === 0 ? 1 : 0,
+    })),
   },
   {
     path: "lib.ts",
@@ -45,7 +58,7 @@ const files: readonly ScipFile[] = [
 
 const site = await GraphqlSite.start(t);
 const source = fixture(t);
-const commit = source.commit({ branch: "main", files: { "pkg/use.ts": use, "pkg/lib.ts": lib } });
+const commit = source.commit({ branch: "main", files: { "pkg/use.ts": use, "pkg/lib.ts": lib, "pkg/long.ts": long } });
 await site.daemon.add("site/code", source.path);
 
 type Query = Readonly<Record<string, string>>;
@@ -169,6 +182,26 @@ t.test("answers of an index", async (t) => {
       },
     ],
   });
+  t.same((await ask(references, 0, 5, { path: "pkg/long.ts" }))["references"], {
+    precision: "PRECISE",
+    matchCount: 3,
+    limitHit: false,
+    files: [
+      {
+        file: { path: "pkg/long.ts" },
+        lines: [
+          {
+            line: 0,
+            preview: long.slice(0, 300),
+            ranges: [
+              { start: 4, end: 8 },
+              { start: 11, end: 15 },
+            ],
+          },
+        ],
+      },
+    ],
+  });
   const lsif = `lsif { definitions(line: $l, character: $c) { nodes { url } } references(line: $l, character: $c, first: 9) { nodes { url } }
     implementations(line: $l, character: $c, first: 9) { nodes { url } } }`;
   t.match(await ask(lsif, 0, 15), {
@@ -240,10 +273,10 @@ t.test("the list, and what is deleted", async (t) => {
       inputCommit: commit,
       inputRoot: "pkg/",
       inputIndexer: "parts",
-      documentCount: 2,
+      documentCount: 3,
       leftOutDocumentCount: 1,
     },
-    { state: "COMPLETED", inputIndexer: "test", indexerVersion: "1.0", documentCount: 2, leftOutDocumentCount: 0 },
+    { state: "COMPLETED", inputIndexer: "test", indexerVersion: "1.0", documentCount: 3, leftOutDocumentCount: 0 },
   ]);
   t.match(nodes.slice(2), [
     { state: "ERRORED", failure: /"a.ts"/ },
