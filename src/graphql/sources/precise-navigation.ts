@@ -74,7 +74,7 @@ export async function definitionsAt(
   if (found?.range !== undefined && found.placeCount > 0) {
     const definitions = definitionSources(found, file);
     const { name, range } = found;
-    return { name, range, precision: "PRECISE", definitions, isUnique: definitions.length === 1 };
+    return { name, range, precision: "PRECISE", definitions, isUnique: isOnly(found) };
   }
   const byName = await findDefinitions(file, at.line, at.character, context);
   if (byName === null) return null;
@@ -83,6 +83,11 @@ export async function definitionsAt(
 }
 
 /** The definitions as symbols, in the order of the index. */
+}
+
+/** Whether no other definition may exist, for example in a line that has changed. */
+export function isOnly({ placeCount, limitHit }: FoundPrecise): boolean {
+  return placeCount === 1 && !limitHit;
 export function definitionSources({ name, about, files }: FoundPrecise, file: BlobSource): DefinitionSource[] {
   return files.flatMap(({ path, language, places }) => {
     const resource = fileAt(path, file);

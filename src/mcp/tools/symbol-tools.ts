@@ -3,7 +3,7 @@ import { shownPath } from "../../base/path-text.js";
 import { BlobSource } from "../../browse/git-sources.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { type Candidate, type NameUse, rankDefinitions } from "../../graphql/sources/definition-ranking.js";
-import { askPrecise, definitionSources } from "../../graphql/sources/precise-navigation.js";
+import { askPrecise, definitionSources, isOnly } from "../../graphql/sources/precise-navigation.js";
 import { candidatesMax, listOccurrences, namePattern } from "../../graphql/sources/navigation.js";
 import type { FoundPrecise } from "../../protocol/precise-messages.js";
 import type { SymbolMatch } from "../../model/stream-events.js";
@@ -36,7 +36,7 @@ export const goToDefinition = defineTool({
     if (precise !== undefined && precise.placeCount > 0) {
       const definitions = definitionSources(precise, file);
       return {
-        head: { symbol, matchCount: precise.placeCount, precision: "precise", isUnique: definitions.length === 1 },
+        head: { symbol, matchCount: precise.placeCount, precision: "precise", isUnique: isOnly(precise) },
         listName: "definitions",
         items: definitions.map(
           ({
