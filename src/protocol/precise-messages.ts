@@ -20,8 +20,16 @@ export type PreciseQuestion = "definitions" | "references" | "implementations";
 export interface PreciseAnswer {
   /** Undefined if no index covers the place: it was changed since, or never indexed. */
   readonly found: FoundPrecise | undefined;
-  /** Indexes whose files cannot be read. */
-  readonly damaged: readonly { readonly id: number; readonly reason: string }[];
+  /** What could not be read, and was left out; not all of what has been reported before. */
+  readonly failures: readonly PreciseFailure[];
+}
+
+export interface PreciseFailure {
+  /** Undefined if it is not known which indexes are near. */
+  readonly indexId: number | undefined;
+  readonly reason: string;
+  /** Whether the file of the index is damaged, rather than that it, or the mirror, could not be read this time. */
+  readonly isDamage: boolean;
 }
 
 export interface FoundPrecise {

@@ -37,12 +37,12 @@ export async function askPrecise(
   file: BlobSource,
   at: Position | { readonly name: string },
   want: PreciseQuestion,
-  { git, services: { precise } }: RequestContext,
+  { git, services: { precise, log } }: RequestContext,
 ): Promise<FoundPrecise | undefined> {
   const { id } = file.repository.record;
   const candidates = precise.candidates(id);
   if (candidates.length === 0) return undefined;
-  const { found, damaged } = await git.run({
+  const { found, failures } = await git.run({
     kind: "find-precise",
     repositoryId: id,
     commit: file.commit.oid,
@@ -52,7 +52,10 @@ export async function askPrecise(
     candidates,
     placesMax: want === "references" ? referencesMax : definitionsMax,
   });
-  for (const { id: indexId, reason } of damaged) await precise.recordDamage(indexId, reason);
+  for (const { indexId, reason, isDamage } of failures)
+    if (isDamage && indexId !== undefined) await precise.recordDamage(indexId, reason);
+    else
+      log.warn({ repository: file.repository.record.name, index: indexId, reason }, "an uploaded index was not read");
   return found;
 }
 
@@ -82,12 +85,12 @@ export async function definitionsAt(
   return { name: word.name, range: wordRange(word), precision: "BY_NAME", definitions, isUnique };
 }
 
-/** The definitions as symbols, in the order of the index. */
-}
-
 /** Whether no other definition may exist, for example in a line that has changed. */
 export function isOnly({ placeCount, limitHit }: FoundPrecise): boolean {
   return placeCount === 1 && !limitHit;
+}
+
+/** The definitions as symbols, in the order of the index. */
 export function definitionSources({ name, about, files }: FoundPrecise, file: BlobSource): DefinitionSource[] {
   return files.flatMap(({ path, language, places }) => {
     const resource = fileAt(path, file);

@@ -1,12 +1,14 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { BoundedMap } from "../../base/bounded-map.js";
-import { TrawlError } from "../../base/errors.js";
+import { errorMessage, TrawlError } from "../../base/errors.js";
 import { preciseFolder, preciseIndexName } from "../../model/precise-index.js";
 import type {
   AboutSymbol,
   FindPrecise,
   FoundPrecise,
   PreciseAnswer,
+  PreciseFailure,
   PreciseFile,
   PrecisePlace,
   PreciseRange,
@@ -37,24 +39,53 @@ const previewLengthMax = 300;
 
 /** Answers a question about a name with the nearest index that covers its place. */
 export async function answerFindPrecise(request: FindPrecise, context: ReadContext): Promise<PreciseAnswer> {
-  const damaged: { readonly id: number; readonly reason: string }[] = [];
-  const nearby = await findNearby(request, context);
+  closeDeleted(context);
+  const failures: PreciseFailure[] = [];
+  const nearby = (await unlessUnreadable(undefined, failures, () => findNearby(request, context))) ?? [];
   const covering = nearby.filter(({ root }) => request.path.startsWith(root)).slice(0, triedMax);
   for (const index of covering) {
-    try {
+    const found = await unlessUnreadable(index.id, failures, async () => {
       const reader = openIndex(context, index.id);
       const number = reader?.findDocument(request.path.slice(index.root.length));
-      if (reader === undefined || number === undefined) continue;
-      const found = await new Look(request, context, index, nearby, reader).find(reader.document(number));
-      if (found !== undefined) return { found, damaged };
-    } catch (error) {
-      if (!(error instanceof TrawlError) || (error.code !== "corrupt-shard" && error.code !== "format-version"))
-        throw error;
-      closeIndex(index.id);
-      damaged.push({ id: index.id, reason: error.message });
-    }
+      if (reader === undefined || number === undefined) return undefined;
+      return new Look(request, context, index, reader, failures).find(reader.document(number), nearby);
+    });
+    if (found !== undefined) return { found, failures };
   }
-  return { found: undefined, damaged };
+  return { found: undefined, failures };
+}
+
+/** Failures that this thread has reported: a question may follow each move of a pointer. */
+const reported = new BoundedMap<string, true>(1_000, () => 1);
+
+/**
+ * Undefined, and a failure is added, if an index or the mirror cannot be read: the name is then answered by another index, or without
+ * any. `indexId` names the index that is read, and no other one. Damage is always reported, another failure once.
+ */
+async function unlessUnreadable<T>(
+  indexId: number | undefined,
+  failures: PreciseFailure[],
+  read: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!isReadFailure(error)) throw error;
+    if (indexId !== undefined) closeIndex(indexId);
+    const isDamage = error instanceof TrawlError && error.code === "corrupt-shard";
+    const reason = errorMessage(error);
+    const key = `${indexId} ${reason}`;
+    if (isDamage || reported.get(key) === undefined) failures.push({ indexId, reason, isDamage });
+    reported.set(key, true);
+    return undefined;
+  }
+}
+
+const readFailures: ReadonlySet<string> = new Set(["corrupt-shard", "format-version", "git"]);
+
+/** Errors of the system, such as EIO, name the call that failed. */
+function isReadFailure(error: unknown): boolean {
+  return error instanceof TrawlError ? readFailures.has(error.code) : error instanceof Error && "syscall" in error;
 }
 
 /** Which indexes are near does not change, as long as there are the same ones. */
@@ -72,8 +103,11 @@ async function findNearby(
   return found;
 }
 
-/** Indexes that one thread has open, those that were used last at the end. */
-const openMax = 8;
+/**
+ * Indexes that one thread has open, those that were used last at the end. More than one question opens, which are the one that covers
+ * the place and others: none is closed while it is used.
+ */
+const openMax = triedMax + 2;
 const openIndexes = new Map<number, PreciseIndexReader>();
 
 /** Undefined if its file is not there any more: it was deleted since the question was asked. */
@@ -92,6 +126,12 @@ function openIndex({ dataFolder }: ReadContext, id: number): PreciseIndexReader 
   return reader;
 }
 
+/** The disk has the room of a deleted file only when no thread has it open any more. */
+function closeDeleted({ dataFolder }: ReadContext): void {
+  for (const id of [...openIndexes.keys()])
+    if (!existsSync(join(dataFolder, preciseFolder, preciseIndexName(id)))) closeIndex(id);
+}
+
 function closeIndex(id: number): void {
   openIndexes.get(id)?.close();
   openIndexes.delete(id);
@@ -108,27 +148,27 @@ class Look {
   readonly #request: FindPrecise;
   readonly #context: ReadContext;
   readonly #index: NearbyIndex;
-  readonly #nearby: readonly NearbyIndex[];
   readonly #reader: PreciseIndexReader;
+  readonly #failures: PreciseFailure[];
   readonly #texts: CommitTexts;
 
   constructor(
     request: FindPrecise,
     context: ReadContext,
     index: NearbyIndex,
-    nearby: readonly NearbyIndex[],
     reader: PreciseIndexReader,
+    failures: PreciseFailure[],
   ) {
     this.#request = request;
     this.#context = context;
     this.#index = index;
-    this.#nearby = nearby;
     this.#reader = reader;
+    this.#failures = failures;
     this.#texts = new CommitTexts(context, request.repositoryId, index.commit, request.commit);
   }
 
-  /** Undefined if the place has changed since, or the index has no symbol there. */
-  async find(document: PreciseDocument): Promise<FoundPrecise | undefined> {
+  /** Undefined if the place has changed since, or the index has no symbol there. Definitions are looked for in nearby indexes, too. */
+  async find(document: PreciseDocument, nearby: readonly NearbyIndex[]): Promise<FoundPrecise | undefined> {
     const { path, at } = this.#request;
     const map = await this.#texts.lineMap(path);
     let text: CommitText | undefined;
@@ -141,7 +181,8 @@ class Look {
     if (found.length === 0) return undefined;
     const symbols = [...new Set(found.map((i) => document.symbols[i]))];
     const range = "name" in at ? undefined : newRange(document, found[0], map);
-    const answer = await this.#answer(document, symbols);
+    const about = describe(this.#textAbout(document, symbols[0]));
+    const answer = await this.#answer(document, symbols, nearby);
     if (answer === undefined) return undefined;
     return {
       indexId: this.#index.id,
@@ -149,7 +190,7 @@ class Look {
       distance: this.#index.distance,
       name: "name" in at ? at.name : range === undefined ? "" : textOfRange(lines, range),
       range,
-      about: describe(this.#textAbout(document, symbols[0])),
+      about,
       ...answer,
     };
   }
@@ -158,13 +199,13 @@ class Look {
     return isLocal(symbol) ? (document.localTexts[symbol - localBit] ?? {}) : this.#reader.symbol(symbol).text;
   }
 
-  async #answer(document: PreciseDocument, symbols: readonly number[]) {
+  async #answer(document: PreciseDocument, symbols: readonly number[], nearby: readonly NearbyIndex[]) {
     switch (this.#request.want) {
       case "definitions": {
         const hits = symbols.flatMap((symbol) => this.#definitions(document, symbol));
         if (hits.length > 0) return this.#place(hits, this.#index.root, this.#texts, this.#reader);
         // What is known about a symbol of another package is an answer, too.
-        return (await this.#definitionElsewhere(symbols)) ?? { files: [], placeCount: 0, limitHit: false };
+        return (await this.#definitionElsewhere(symbols, nearby)) ?? { files: [], placeCount: 0, limitHit: false };
       }
       case "implementations": {
         const others = symbols.flatMap((symbol) => this.#related(symbol, relationFlags.implementation, true));
@@ -229,18 +270,16 @@ class Look {
   }
 
   /** The definitions in another index of the repository, such as that of another package. */
-  async #definitionElsewhere(symbols: readonly number[]) {
+  async #definitionElsewhere(symbols: readonly number[], nearby: readonly NearbyIndex[]) {
     const names = symbols.flatMap((symbol) => (isLocal(symbol) ? [] : (this.#reader.symbol(symbol).text.symbol ?? [])));
-    for (const index of this.#nearby.slice(0, triedMax)) {
+    for (const index of nearby.slice(0, triedMax)) {
       if (index.id === this.#index.id || names.length === 0) continue;
-      const reader = openIndex(this.#context, index.id);
-      if (reader === undefined) continue;
-      const other = new Look(this.#request, this.#context, index, [], reader);
-      const hits = names.flatMap((name) => {
-        const symbol = reader.findSymbol(name);
-        return symbol === undefined ? [] : [...other.#hits(symbol, true, undefined)];
+      const defined = await unlessUnreadable(index.id, this.#failures, async () => {
+        const reader = openIndex(this.#context, index.id);
+        if (reader === undefined) return undefined;
+        return new Look(this.#request, this.#context, index, reader, this.#failures).#definitionsNamed(names);
       });
-      if (hits.length > 0) return other.#place(hits, index.root, other.#texts, reader);
+      if (defined !== undefined) return defined.placed;
     }
     return undefined;
   }
@@ -256,6 +295,16 @@ class Look {
     }
     const paths = new Map([...byDocument.keys()].map((document) => [root + reader.path(document.number), document]));
     const maps = await texts.lineMaps([...paths.keys()]);
+  /** Undefined if none of these symbols is defined here; `placed` is if all of the lines that define them have changed. */
+  async #definitionsNamed(names: readonly string[]) {
+    const hits = names.flatMap((name) => {
+      const symbol = this.#reader.findSymbol(name);
+      return symbol === undefined ? [] : [...this.#hits(symbol, true, undefined)];
+    });
+    if (hits.length === 0) return undefined;
+    return { placed: await this.#place(hits, this.#index.root, this.#texts, this.#reader) };
+  }
+
     const files = new Map<string, PreciseFile>();
     let placeCount = 0;
     let isCut: boolean = hits.length > placesMax;
