@@ -43,7 +43,7 @@ export interface FoundPrecise {
   readonly about: AboutSymbol;
   readonly files: readonly PreciseFile[];
   readonly placeCount: number;
-  /** Whether there may be more: beyond the limit, or in lines that have changed. */
+  /** Whether there may be more: beyond the limit, in lines that have changed, or, of uses, in what other indexes describe. */
   readonly limitHit: boolean;
 }
 

@@ -4,7 +4,7 @@ import { type Arguments, type Field, type Fields, readArguments } from "./tool-f
 
 /** Something that an answer does not contain, although it belongs to what was asked for. */
 export interface Exclusion {
-  /** For programs: `max_bytes`, `limit`, or the reason of a search. */
+  /** For programs: `max_bytes`, `limit`, `index`, or the reason of a search. */
   readonly reason: string;
   /** What is left out, and how to get it. */
   readonly message: string;

@@ -113,6 +113,12 @@ function definitionItem({ repository, path, commit, symbol }: FoundSymbol): obje
 
 const moreUses = { reason: "limit", message: "there are more uses: raise limit" };
 
+const lackingUses = {
+  reason: "index",
+  message:
+    "there may be uses that the index does not have, as in lines that have changed and in other packages: search for the name",
+};
+
 /** Files with the lines that use the symbol, those of the given file first. */
 function preciseItems({ files }: FoundPrecise, repository: string, limit: number): object[] {
   let left = limit;
@@ -142,7 +148,7 @@ export const findReferences = defineTool({
         head: { symbol, matchCount: precise.placeCount, precision: "precise" },
         listName: "references",
         items: preciseItems(precise, name, limit),
-        excluded: precise.limitHit || precise.placeCount > limit ? [moreUses] : [],
+        excluded: [...(precise.placeCount > limit ? [moreUses] : []), ...(precise.limitHit ? [lackingUses] : [])],
       };
     const pattern = `content:${quote(wholeWord(symbol))}`;
     const scope = `${everything} case:yes type:file repo:${quote(commitPattern(commit))}`;

@@ -214,10 +214,21 @@ class Look {
       }
       case "references": {
         const related = symbols.flatMap((symbol) => this.#related(symbol, relationFlags.reference, undefined));
-        const hits = this.#occurrences(document, [...new Set([...symbols, ...related])]);
-        return this.#place(hits, this.#index.root, this.#texts, this.#reader);
+        const used = [...new Set([...symbols, ...related])];
+        const hits = this.#occurrences(document, used);
+        const placed = await this.#place(hits, this.#index.root, this.#texts, this.#reader);
+        return placed && { ...placed, limitHit: placed.limitHit || (await this.#mayLackUses(used)) };
       }
     }
+  }
+
+  /** Whether there may be uses that the index does not have: in lines that are not in its commit, or in what other indexes describe. */
+  async #mayLackUses(symbols: readonly number[]): Promise<boolean> {
+    const { root } = this.#index;
+    const changed = await this.#texts.changedPaths();
+    if (symbols.every(isLocal)) return changed.has(this.#request.path);
+    const hasOtherRoots = this.#request.candidates.some((other) => other.root !== root);
+    return hasOtherRoots || [...changed].some((path) => path.startsWith(root));
   }
 
   /** Where a symbol is defined; of one without a definition, where those are that stand for it. */
@@ -284,6 +295,16 @@ class Look {
     return undefined;
   }
 
+  /** Undefined if none of these symbols is defined here; `placed` is if all of the lines that define them have changed. */
+  async #definitionsNamed(names: readonly string[]) {
+    const hits = names.flatMap((name) => {
+      const symbol = this.#reader.findSymbol(name);
+      return symbol === undefined ? [] : [...this.#hits(symbol, true, undefined)];
+    });
+    if (hits.length === 0) return undefined;
+    return { placed: await this.#place(hits, this.#index.root, this.#texts, this.#reader) };
+  }
+
   /** The places of hits in the commit that was asked about. Undefined if all of them are in lines that have changed. */
   async #place(hits: readonly Hit[], root: string, texts: CommitTexts, reader: PreciseIndexReader) {
     const { placesMax } = this.#request;
@@ -295,16 +316,6 @@ class Look {
     }
     const paths = new Map([...byDocument.keys()].map((document) => [root + reader.path(document.number), document]));
     const maps = await texts.lineMaps([...paths.keys()]);
-  /** Undefined if none of these symbols is defined here; `placed` is if all of the lines that define them have changed. */
-  async #definitionsNamed(names: readonly string[]) {
-    const hits = names.flatMap((name) => {
-      const symbol = this.#reader.findSymbol(name);
-      return symbol === undefined ? [] : [...this.#hits(symbol, true, undefined)];
-    });
-    if (hits.length === 0) return undefined;
-    return { placed: await this.#place(hits, this.#index.root, this.#texts, this.#reader) };
-  }
-
     const files = new Map<string, PreciseFile>();
     let placeCount = 0;
     let isCut: boolean = hits.length > placesMax;

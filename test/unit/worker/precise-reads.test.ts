@@ -108,3 +108,22 @@ t.test("an index that cannot be read is named, and the others answer", async (t)
   t.equal(await print(ask([own, later])), found, "it is reported once");
   t.match(await print(ask([own], { repositoryId: 9 })), /^nothing; 2: git /, "a mirror that is not there");
 });
+
+t.test("a list of uses says whether there may be more", async (t) => {
+  const own = await addIndex(3, "app/", [app]);
+  const other = await addLibrary(30, 0);
+  const uses = async (candidates: readonly PreciseCandidate[], options: { asked?: string; at?: number } = {}) => {
+    const { found } = await ask(candidates, { want: "references", ...options });
+    return `${found?.placeCount}${found?.limitHit === true ? " or more" : ""}`;
+  };
+  t.equal(await uses([own]), "1");
+  t.equal(await uses([own, other]), "1 or more", "another index describes other files");
+  t.equal(await uses([own, other], { at: 4 }), "1", "a local name is used only in its file");
+  const outside = source.commit({ branch: "main", files: { "readme.txt": "two\n" } });
+  t.equal(await uses([own], { asked: outside }), "1", "what changed is not what it describes");
+  const added = source.commit({ branch: "main", files: { "app/more.ts": "far\n" } });
+  t.equal(await uses([own], { asked: added }), "1 or more", "a file that is not indexed");
+  t.equal(await uses([own], { asked: added, at: 4 }), "1");
+  const changed = source.commit({ branch: "main", files: { "app/use.ts": "far near\nnear\n" } });
+  t.equal(await uses([own], { asked: changed, at: 4 }), "1 or more");
+});
