@@ -2,6 +2,7 @@
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import t from "tap";
 import { TrawlError } from "../../../src/base/errors.js";
 import { buildIndex } from "../../../src/scip/build-index.js";
@@ -160,6 +161,16 @@ t.test("what is in a record or in memory has a limit", async (t) => {
     [described.length, described.indexOf(false), described.lastIndexOf(true)],
     [400, Math.floor((4 << 20) / textLength), Math.floor((4 << 20) / textLength) - 1],
     "the first ones have a text",
+  );
+  // An index of one document, which describes a symbol again and again.
+  const document = Buffer.concat([
+    Buffer.from("\n\x04a.ts"),
+    Buffer.alloc(5 * 400_001, Buffer.from("\x1a\x03\n\x01x")),
+  ]);
+  const describing = new BinaryWriter().tag(2, WireType.LengthDelimited).bytes(document).finish();
+  await t.rejects(
+    build(describing, { "a.ts": "a" }),
+    /more than 400000 symbols that one document describes \(at "a.ts"\)/,
   );
   const long = (length: number): Buffer =>
     encodeScipIndex([{ path: "a.ts", occurrences: [{ range: [0, 0, 1], symbol: "\u0001".repeat(length) }] }]);
