@@ -64,6 +64,8 @@ export interface PageOptions extends BrowserContextOptions {
   readonly allowed?: readonly RegExp[];
   /** A script that runs in the page before its own. */
   readonly init?: string;
+  /** Whether the test has a tab of its own. */
+  readonly isAlone?: boolean;
 }
 
 /** What can be set for each use of a tab. */
@@ -101,7 +103,7 @@ function takeIdle(browser: Browser): Page | undefined {
   return page;
 }
 
-async function newTab(browser: Browser, { init, ...options }: PageOptions): Promise<Page> {
+async function newTab(browser: Browser, { init, isAlone: _, allowed: __, ...options }: PageOptions): Promise<Page> {
   const context = await browser.newContext({ viewport: defaultSize, ...options });
   const page = await context.newPage();
   page.setDefaultTimeout(waitMsMax);
@@ -146,7 +148,10 @@ async function usePage(t: Test, page: Page, url: string, { allowed = [] }: PageO
   );
 }
 
-/** Disconnects the page, and waits until it is: what it requests right afterwards may still be answered. The page may log failures. */
+/**
+ * Disconnects the page, and waits until it is. It must have a tab of its own: a tab that was used before sometimes stays connected. The page may log
+ * failures.
+ */
 export async function goOffline(page: Page): Promise<void> {
   await page.context().setOffline(true);
   await until("requests fail", () =>
@@ -160,7 +165,6 @@ async function clean(page: Page, url: string): Promise<boolean> {
   try {
     for (const other of context.pages()) if (other !== page) await other.close();
     await page.unrouteAll({ behavior: "ignoreErrors" });
-    await context.setOffline(false);
     await context.clearCookies();
     await page.goto(new URL("/healthz", url).href);
     const session = await context.newCDPSession(page);

@@ -171,7 +171,7 @@ async function testContent(t: Test, daemon: DaemonProcess, browser: Browser): Pr
 
 async function testCounts(t: Test, daemon: DaemonProcess, browser: Browser): Promise<void> {
   await t.test("matches counted by what they have in common", async (t) => {
-    const options = { allowed: [/ERR_INTERNET/] };
+    const options = { allowed: [/ERR_INTERNET/], isAlone: true };
     await withPage(t, browser, daemon.url, options, async (page) => {
       await search(page, daemon, "needle", "&case=yes&patternType=keyword");
       const found = await page.locator(".summary p").textContent();
@@ -285,7 +285,8 @@ async function testMessages(t: Test, daemon: DaemonProcess, browser: Browser): P
     });
   });
   await t.test("the server goes away", async (t) => {
-    await withPage(t, browser, daemon.url, { allowed: [/ERR_CONNECTION_REFUSED|ERR_INTERNET/] }, async (page) => {
+    const options = { allowed: [/ERR_CONNECTION_REFUSED|ERR_INTERNET/], isAlone: true };
+    await withPage(t, browser, daemon.url, options, async (page) => {
       await search(page, daemon, "needle");
       await goOffline(page);
       await page.getByLabel("Search query").fill("needle file:many");
