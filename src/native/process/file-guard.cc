@@ -177,17 +177,17 @@ int abandonedFile() {
   return -1;
 }
 
+bool isFile(const File& file, const char* path, ino_t inode) {
+  return file.isUsed && file.inode == inode && strcmp(file.path, path) == 0;
+}
+
 int fileOf(const char* path, ino_t inode) {
   int unused = -1;
   for (int i = 0; i < fileCountMax; i++) {
-    if (files[i].isUsed && files[i].inode == inode && strcmp(files[i].path, path) == 0) return i;
+    if (isFile(files[i], path, inode)) return i;
     if (!files[i].isUsed && unused < 0) unused = i;
   }
   return unused < 0 ? abandonedFile() : unused;
-}
-
-bool isFile(int slot, const char* path, ino_t inode) {
-  return files[slot].isUsed && files[slot].inode == inode && strcmp(files[slot].path, path) == 0;
 }
 
 // Whether the entry with this number is that of another file now.
@@ -200,7 +200,7 @@ File* fileWith(int number) {
 }
 
 void begin(File* file, const char* path, const struct stat& status) {
-  if (file->isUsed && (file->inode != status.st_ino || strcmp(file->path, path) != 0)) file->round.fetch_add(1);
+  if (file->isUsed && !isFile(*file, path, status.st_ino)) file->round.fetch_add(1);
   strcpy(file->path, path);
   file->inode = status.st_ino;
   file->sizeMax.store(static_cast<uint64_t>(status.st_size));
@@ -254,7 +254,7 @@ int guardFile(const char* path) {
   const int count = mappingsOf(real, mapped, 8);
   const int slot = fileOf(real, status.st_ino);
   if (slot < 0) return -1;
-  bool isKnown = isFile(slot, real, status.st_ino) && (count > 0 || files[slot].faults.load() > 0);
+  bool isKnown = isFile(files[slot], real, status.st_ino) && (count > 0 || files[slot].faults.load() > 0);
   for (int i = 0; i < count && isKnown; i++) isKnown = isNoted(mapped[i], slot);
   if (!isKnown) {
     if (count == 0) return -1;
