@@ -39,6 +39,11 @@ export function oneLine(text: string, lengthMax: number): string {
   return line;
 }
 
+/** The first UTF-16 units of the text, without half of a character at their end: many programs refuse JSON with one. */
+export function textStart(text: string, lengthMax: number): string {
+  return text.slice(0, lengthMax).replace(/[\ud800-\udbff]$/, "");
+}
+
 const encoder = new TextEncoder();
 
 /** The number of bytes of the text in UTF-8. Unlike `Buffer.byteLength` it also runs in a browser. */

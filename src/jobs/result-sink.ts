@@ -1,7 +1,7 @@
 import type { FileHandle } from "node:fs/promises";
 import { assert } from "../base/assert.js";
 import { BaseListener, bytesOfPart, type JsonElements, releaseAll } from "../model/search-listener.js";
-import type { Alert } from "../model/stream-events.js";
+import { type Alert, alertText } from "../model/stream-events.js";
 import type { LineSplitter } from "./line-splitter.js";
 
 const lineEnd = Buffer.from("\n");
@@ -91,9 +91,8 @@ export class ResultSink extends BaseListener {
     if (this.isFull || this.lacksRoom) this.end();
   }
 
-  override alert({ title, description }: Alert): void {
-    if (!this.closed && this.message === "")
-      this.message = description === undefined ? title : `${title}: ${description}`;
+  override alert(alert: Alert): void {
+    if (!this.closed && this.message === "") this.message = alertText(alert);
   }
 
   override error(message: string): void {

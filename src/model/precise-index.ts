@@ -7,8 +7,11 @@ export interface PreciseCounts {
   readonly symbolCount: number;
   readonly occurrenceCount: number;
   readonly storedBytes: number;
+  /** Documents whose files the commit does not have, or that are not texts. */
   readonly missingCount: number;
+  /** Documents that describe another text than that of the file. */
   readonly unfitCount: number;
+  /** Occurrences outside of their files. */
   readonly outsideCount: number;
 }
 

@@ -197,6 +197,11 @@ export interface Alert {
   readonly place?: { readonly from: number; readonly to: number };
 }
 
+/** What it says, on one line. */
+export function alertText({ title, description }: Pick<Alert, "title" | "description">): string {
+  return description === undefined ? title : `${title}: ${description}`;
+}
+
 export interface ProposedQuery {
   readonly description?: string;
   readonly query: string;

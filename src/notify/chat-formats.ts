@@ -1,3 +1,4 @@
+import { textStart } from "../base/text.js";
 import { type AnnouncedItem, type Announcement, buildFitting, describeRest } from "./announcement.js";
 
 /** Results in a message: a chat shows the rest behind a fold, and there is a link to all of them. */
@@ -166,7 +167,7 @@ function teamsText(runs: readonly ({ readonly text: string } & Readonly<Record<s
 }
 
 function cut(text: string, lengthMax: number): string {
-  return text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1).replace(/[\ud800-\udbff]$/, "")}…`;
+  return text.length <= lengthMax ? text : `${textStart(text, lengthMax - 1)}…`;
 }
 
 /** Percent-encodes characters of a URL that end it where it is written. */

@@ -1,6 +1,7 @@
+import { textStart } from "../base/text.js";
 import type { MatchChange } from "../model/match-change.js";
 import { BaseListener, type JsonElements, parseElements, releaseAll } from "../model/search-listener.js";
-import type { Alert, Progress, Receipt, StreamMatch } from "../model/stream-events.js";
+import { type Alert, type Progress, type Receipt, type StreamMatch, alertText } from "../model/stream-events.js";
 import type { SearchEnd } from "../search/report/search-report.js";
 import {
   type ChangeCounts,
@@ -45,9 +46,9 @@ export abstract class Summary extends BaseListener {
   }
 
   /** An alert of a search that has no receipt is why it could not run. */
-  override alert({ title, description }: Alert): void {
+  override alert(alert: Alert): void {
     if (this.closed || this.failure !== "" || this.receipt !== undefined) return;
-    this.failure = description === undefined ? title : `${title}: ${description}`;
+    this.failure = alertText(alert);
   }
 
   override error(message: string): void {
@@ -193,15 +194,10 @@ function toNewCommit(match: StreamMatch): NewCommit {
     commit: oid,
     authorName,
     authorDate,
-    message: beginning(message, messageLengthMax),
-    ...(isDiff ? { diff: beginning(withoutFence(content), contentLengthMax) } : {}),
+    message: textStart(message, messageLengthMax),
+    ...(isDiff ? { diff: textStart(withoutFence(content), contentLengthMax) } : {}),
     url,
   };
-}
-
-/** Without half of a character at its end, which many programs that read JSON refuse. */
-function beginning(text: string, lengthMax: number): string {
-  return text.slice(0, lengthMax).replace(/[\ud800-\udbff]$/, "");
 }
 
 /** Results are written as Markdown, in a fence that the first line opens. */

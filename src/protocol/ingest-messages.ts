@@ -1,3 +1,4 @@
+import type { PreciseCounts } from "../model/precise-index.js";
 import type { BackupFile, ManifestEntry } from "../backup/manifest.js";
 import type { SerializedError } from "../base/errors.js";
 import type { ShardRecord, StoredShard, SymbolRecord } from "../model/shard-record.js";
@@ -36,20 +37,10 @@ export type BuildPreciseTaskResult =
   | ({ readonly kind: "built" } & PreciseContents)
   | { readonly kind: "failed"; readonly error: SerializedError };
 
-/** What a precise index has, and what of an upload it does not have. */
-export interface PreciseContents {
+/** What a precise index has, and which tool made it. */
+export interface PreciseContents extends PreciseCounts {
   readonly toolName: string;
   readonly toolVersion: string;
-  readonly documentCount: number;
-  readonly symbolCount: number;
-  readonly occurrenceCount: number;
-  readonly storedBytes: number;
-  /** Documents whose files the commit does not have, or that are not texts. */
-  readonly missingCount: number;
-  /** Documents that describe another text than that of the file. */
-  readonly unfitCount: number;
-  /** Occurrences outside of their files. */
-  readonly outsideCount: number;
 }
 
 /** Copies one part of a backup, or deletes files that no part needs. */

@@ -1,5 +1,5 @@
 import type { GroupKind, ResultGroups } from "../../../model/result-groups.js";
-import type { Alert, Progress, Skipped, StreamError } from "../../../model/stream-events.js";
+import { type Alert, type Progress, type Skipped, type StreamError, alertText } from "../../../model/stream-events.js";
 import { ApiError } from "../../api/api-error.js";
 import { readEvents } from "../../api/event-stream.js";
 import type { QueryState } from "../../query/query-state.js";
@@ -29,8 +29,4 @@ export async function countGroups(query: QueryState, by: GroupKind, signal: Abor
   });
   if (groups !== undefined && isComplete) return { groups, skipped };
   throw new ApiError(200, refusal ?? "The connection to the server broke off before the end.");
-}
-
-function alertText({ title, description }: Alert): string {
-  return description === undefined ? title : `${title}: ${description}`;
 }
