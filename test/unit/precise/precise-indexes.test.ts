@@ -1,4 +1,4 @@
-/** Uploads of indexes: who may send parts of one, which indexes are kept, and what is left of those that were deleted. */
+/** Uploads of indexes: who may send their parts, which indexes are kept, and that deleted ones leave no files. */
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
