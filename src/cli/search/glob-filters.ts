@@ -1,6 +1,6 @@
 import { TrawlError } from "../../base/errors.js";
 import { escapeRegexp } from "../../base/text.js";
-import { fieldText } from "./query-text.js";
+import { quoteValue } from "../../query/syntax/quote.js";
 
 /** A glob of `-g` with ripgrep's meaning, which is that of a line of .gitignore with `!` for the opposite. */
 interface Glob {
@@ -33,7 +33,7 @@ export function globFilters(typed: readonly string[]): string {
   let run: string[] = [];
   const endRun = () => {
     if (run.length === 0) return;
-    const filter = fieldText("file", `^(?-i:${run.join("|")})$`);
+    const filter = `file:${quoteValue(`^(?-i:${run.join("|")})$`)}`;
     files = files === "" ? filter : `(${files} or ${filter})`;
     run = [];
   };
@@ -48,8 +48,9 @@ export function globFilters(typed: readonly string[]): string {
     // Before the first glob that lets files through, nothing is let through yet that could be excluded.
     const decides = !glob.isFolder && (files !== "" || !includesFiles);
     const end = isFinal ? (glob.isFolder ? "/" : "(?:/|$)") : "$";
-    if (isFinal || decides) files = `${files} ${fieldText("-file", `^(?-i:${glob.regexp})${end}`)}`.trim();
-    if (!isFinal && !later.some((one) => lets(one, glob))) folders.push(fieldText("-file", `^(?-i:${glob.regexp})/`));
+    if (isFinal || decides) files = `${files} -file:${quoteValue(`^(?-i:${glob.regexp})${end}`)}`.trim();
+    if (!isFinal && !later.some((one) => lets(one, glob)))
+      folders.push(`-file:${quoteValue(`^(?-i:${glob.regexp})/`)}`);
   });
   endRun();
   return [...folders, files].join(" ").trim();

@@ -4,7 +4,7 @@ import { addFilters } from "../../query/plan/rewrite.js";
 import { collectLeaves, isOperator, type PatternNode, type QueryNode, type QueryTree } from "../../query/syntax/ast.js";
 import { choosePatternType, parseQuery } from "../../query/syntax/parse.js";
 import { globFilters } from "./glob-filters.js";
-import { fieldText } from "./query-text.js";
+import { quoteValue } from "../../query/syntax/quote.js";
 import { asWholeWord } from "./whole-word.js";
 
 /** What was typed of the flags that are ripgrep's, and what they apply to. */
@@ -80,7 +80,7 @@ function addPatterns(query: string, sources: readonly string[]): string {
       `with -e, the words of the command are filters such as repo: and file:, and "${query.slice(pattern.span.from, pattern.span.to)}" is none: write it after an -e as well`,
     );
   const source = sources.length === 1 ? sources[0] : sources.map((one) => `(?:${one})`).join("|");
-  return addFilters(query, "regexp", fieldText("content", source));
+  return addFilters(query, "regexp", `content:${quoteValue(source)}`);
 }
 
 /** The tree as a query of the type `regexp`, with its patterns as whole words. */
@@ -104,7 +104,7 @@ function printWords({ text }: QueryTree, root: QueryNode): string {
 
 function printWord(pattern: PatternNode): string {
   const source = asWholeWord(pattern.form === "regexp" ? pattern.value : escapeRegexp(pattern.value));
-  if (pattern.contentOnly) return fieldText(pattern.negated ? "-content" : "content", source);
+  if (pattern.contentOnly) return `${pattern.negated ? "-content" : "content"}:${quoteValue(source)}`;
   // As a word, it may hold neither space nor a parenthesis that a query would take for a group.
   const word = source.replaceAll(/\s/g, (space) => `\\x{${space.charCodeAt(0).toString(16)}}`);
   return `${pattern.negated ? "not " : ""}${word}`;

@@ -11,7 +11,8 @@ import {
   type Nearness,
   rankDefinitions,
 } from "./definition-ranking.js";
-import { commitPattern, quote, runSearch, searchSymbols } from "./symbol-lists.js";
+import { quote } from "../../query/syntax/quote.js";
+import { commitPattern, runSearch, searchSymbols } from "./symbol-lists.js";
 import { SymbolSource } from "./match-sources.js";
 
 /** Candidates that are looked at in a repository, and in all others. */

@@ -1,3 +1,4 @@
+import { quote } from "../../query/syntax/quote.js";
 import { TrawlError } from "../../base/errors.js";
 import { escapeRegexp } from "../../base/text.js";
 import { BlobSource, type CommitSource } from "../../browse/git-sources.js";
@@ -75,16 +76,6 @@ export async function runSearch(
 /** `^NAME$@OID`: the search knows the commits that are indexed. */
 export function commitPattern({ repository, oid }: CommitSource): string {
   return `^${escapeRegexp(repository.name)}$@${oid}`;
-}
-
-/** As the value of a field. */
-export function quote(text: string): string {
-  const escaped = text
-    .replace(/[\\"]/g, "\\$&")
-    .replaceAll("\n", "\\n")
-    .replaceAll("\r", "\\r")
-    .replaceAll("\t", "\\t");
-  return `"${escaped}"`;
 }
 
 /** A page of the symbols of one file, which are extracted if they are not known. */

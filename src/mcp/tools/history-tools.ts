@@ -1,7 +1,7 @@
 import { TrawlError } from "../../base/errors.js";
 import { escapeRegexp } from "../../base/text.js";
 import type { RequestContext } from "../../browse/request-context.js";
-import { quote } from "../../graphql/sources/symbol-lists.js";
+import { quote } from "../../query/syntax/quote.js";
 import { type Answer, defineTool, integer, text, texts } from "../calls/tool.js";
 import type { Arguments } from "../calls/tool-fields.js";
 import { matchItem } from "./match-items.js";

@@ -1,7 +1,7 @@
 import { escapeRegexp } from "../../base/text.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { repositoryPage } from "../../graphql/resolvers/repository-lists.js";
-import { quote } from "../../graphql/sources/symbol-lists.js";
+import { quote } from "../../query/syntax/quote.js";
 import type { Repository } from "../../model/repository.js";
 import { type Exclusion, defineTool, integer, text } from "../calls/tool.js";
 import { runToolSearch } from "./tool-search.js";

@@ -7,7 +7,8 @@ import { askPrecise, definitionSources, isOnly } from "../../graphql/sources/pre
 import { candidatesMax, listOccurrences, namePattern } from "../../graphql/sources/navigation.js";
 import type { FoundPrecise } from "../../protocol/precise-messages.js";
 import type { SymbolMatch } from "../../model/stream-events.js";
-import { commitPattern, quote } from "../../graphql/sources/symbol-lists.js";
+import { commitPattern } from "../../graphql/sources/symbol-lists.js";
+import { quote } from "../../query/syntax/quote.js";
 import { defineTool, integer, repo, requiredText, revision } from "../calls/tool.js";
 import { requireFile, findCommit, findRepository, plainPath } from "./file-tools.js";
 import { matchItem } from "./match-items.js";

@@ -3,11 +3,12 @@ const special = /[\s\u0085"'()]|\\$|^$/;
 
 const escapes: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
-/**
- * The value of a field as it is typed: in quotes unless it is read the same without. JSON has other escapes than
- * queries, in which most of those are errors.
- */
+/** The value of a field as it is typed: in quotes unless it is read the same without. */
 export function quoteValue(value: string): string {
-  if (!special.test(value)) return value;
-  return `"${value.replace(/[\\"\n\r\t]/g, (character) => escapes[character] ?? `\\${character}`)}"`;
+  return special.test(value) ? quote(value) : value;
+}
+
+/** The text in quotes. JSON has other escapes than queries, in which most of those are errors. */
+export function quote(text: string): string {
+  return `"${text.replace(/[\\"\n\r\t]/g, (character) => escapes[character] ?? `\\${character}`)}"`;
 }
