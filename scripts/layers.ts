@@ -186,6 +186,7 @@ export const layers: readonly Layer[] = [
 export const rooms: Readonly<Record<string, readonly string[]>> = {
   search: [
     "limits",
+    "source",
     "slices",
     "repositories",
     "history",

@@ -9,18 +9,24 @@ import type { SearchPlan } from "../query/plan/plan.js";
 import { contextOfEnvironment, type HistoryServices } from "./history/history-context.js";
 import { searchesHistory } from "./history/history-choice.js";
 import { HistorySearches } from "./history/history-searches.js";
-import { isRanked, type SearchLimits } from "./limits/search-limits.js";
+import { isRanked, matchesLeft, type SearchLimits } from "./limits/search-limits.js";
 import { type PreparationServices, SearchPreparation } from "./preparation/search-preparation.js";
 import { RankedPass } from "./ranking/ranked-pass.js";
 import type { SearchRecord } from "./report/search-report.js";
 import { indexedSelection, type Resolution } from "./repositories/repository-resolver.js";
-import { repositoryResults } from "./results/repository-results.js";
-import type { SearchResults } from "./results/search-results.js";
+import { repositoryResults, RepositoryWriter } from "./repositories/repository-results.js";
 import type { PhaseQueue } from "./revisions/revision-phases.js";
 import type { FoundChanges } from "./revisions/revision-changes.js";
-import { creditBytes, SearchSlices, type SlicedWork, type SliceServices } from "./slices/search-slices.js";
+import {
+  creditBytes,
+  SearchSlices,
+  type SlicedWork,
+  type SliceListener,
+  type SliceServices,
+} from "./slices/search-slices.js";
+import type { ResultBatch } from "../protocol/result-batch.js";
 import { chooseShards, estimateCost, textChoices } from "./slices/shard-choice.js";
-import type { ClientPace, SourceListener } from "./slices/source-listener.js";
+import type { ClientPace, FoundResult, SourcedBatch, SourceListener } from "./source/search-source.js";
 import type { SnapshotUse } from "./snapshot/search-snapshot.js";
 import { errorMessage } from "../base/errors.js";
 import { workInSteps } from "../base/yielding.js";
@@ -52,8 +58,6 @@ export interface SourcedSearch {
 export interface SourceRoot {
   readonly listener: SourceListener;
   readonly pace: ClientPace;
-  /** Counts the results that are found on this main thread: repositories, commits and diffs. */
-  readonly results: SearchResults;
   /** Where it notes what it finds out on this main thread: what was excluded or missing, and what the index ruled out. */
   readonly record: SearchRecord;
   /** Resolves when the search is stopped. */
@@ -77,6 +81,7 @@ export class LocalSource {
   readonly #root: SourceRoot;
   readonly #slices: SearchSlices;
   readonly #preparation: SearchPreparation;
+  readonly #writer: RepositoryWriter;
   #options: SearchOptions;
   #resolutions: readonly Resolution[];
   /** Undefined before the search begins. */
@@ -106,11 +111,35 @@ export class LocalSource {
     this.#services = services;
     this.#root = root;
     const { id, view, control, limits, request } = search;
-    this.#slices = new SearchSlices({ id, view, control, lane: limits.lane, client: request.client }, services, root);
+    this.#writer = new RepositoryWriter(search.plan, () => this.#repositories);
+    const owner = { listener: this.#sliceListener(root.listener), pace: root.pace };
+    this.#slices = new SearchSlices({ id, view, control, lane: limits.lane, client: request.client }, services, owner);
     this.#preparation = new SearchPreparation(search, services, {
       onResult: (work) => root.listener.work(work),
       onLost: (error) => this.#slices.recordLostWorker("looking for repositories", undefined, error),
     });
+  }
+
+  #sliceListener(listener: SourceListener): SliceListener {
+    return {
+      batch: (batch, release) => listener.batch(this.#named(batch), release),
+      work: (work) => listener.work(work),
+      failed: (sentence) => listener.failed(sentence),
+      scheduled: () => listener.scheduled(),
+      advanced: () => listener.advanced(),
+      parked: () => listener.parked(),
+    };
+  }
+
+  /** Threads know the ids of repositories, and leave results that are repositories to be written here. */
+  #named({ bytes, tally, digest, selected }: ResultBatch): SourcedBatch {
+    if (selected.length === 0) return { bytes, tally, digest, selected: [] };
+    const found = selected.map(({ kind, key, optionsIndex, repositoryId, revision, json }): FoundResult | undefined => {
+      if (kind === "repository") return this.#writer.find(repositoryId, revision, optionsIndex);
+      const repository = this.#repositories.byId(repositoryId)?.name ?? "";
+      return { kind, key, optionsIndex, repositoryId, revision, repository, json: () => json };
+    });
+    return { bytes, tally, digest, selected: found.filter((one) => one !== undefined) };
   }
 
   /** What was chosen to be searched, by basic query. */
@@ -229,9 +258,10 @@ export class LocalSource {
 
   /** Sends repositories that are results, in steps, because all repositories may be results. */
   #sendRepositories(): Promise<void> {
-    const { results, listener, pace } = this.#root;
+    const { listener, pace } = this.#root;
+    const onFound = (found: FoundResult): void => listener.found(found);
     this.#repositoryWork = new PacedWork(
-      repositoryResults(this.#search.plan, this.#resolutions, this.#repositories, results),
+      repositoryResults(this.#search.plan, this.#resolutions, this.#repositories, this.#writer, onFound),
       {
         isStopped: () => this.#isStopped,
         hasRoom: () => pace.unreadBytes < creditBytes,
@@ -286,7 +316,7 @@ export class LocalSource {
   }
 
   async #searchHistories(): Promise<void> {
-    const { results, record, listener, pace } = this.#root;
+    const { record, listener, pace } = this.#root;
     listener.scheduled();
     const { plan, request, control, limits } = this.#search;
     const nowMs = new Date().getTime();
@@ -299,16 +329,22 @@ export class LocalSource {
         nowMs,
         diffType: request.diffType,
         useIndex: this.#options.useIndex,
-        matchesLeft: () => limits.matchCountMax - results.counts.matchCount,
+        matchesLeft: () => matchesLeft(limits, control),
         record,
       });
       this.#histories = new HistorySearches(plan, {
         context,
-        results,
+        results: {
+          addCommit: (found, repositoryId) => listener.commit(found, repositoryId, nowMs),
+          sendCommits: () => listener.sendCommits(),
+          addRepository: (repositoryId, optionsIndex) => {
+            const found = this.#writer.find(repositoryId, undefined, optionsIndex);
+            if (found !== undefined) listener.found(found);
+          },
+        },
         hasRoom: () => pace.unreadBytes < creditBytes,
         onParked: () => listener.parked(),
         onFailure: (repository, reason) => record.excluded.push({ repository, reason, isLate: false }),
-        nowMs,
         base: request.scope?.historyBase,
       });
       await this.#histories.run(this.#resolutions);

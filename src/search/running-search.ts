@@ -8,8 +8,8 @@ import type { ResultGroups } from "../model/result-groups.js";
 import type { SearchRequest } from "../model/search-request.js";
 import type { ExplainedCost } from "../model/stream-events.js";
 import { ControlBlock, endTaking } from "../protocol/control-block.js";
+import type { FoundCommit } from "../protocol/commit-page.js";
 import type { FinishedWork } from "../protocol/messages.js";
-import type { ResultBatch } from "../protocol/result-batch.js";
 import type { SearchPlan } from "../query/plan/plan.js";
 import { choosePatternType } from "../query/syntax/parse.js";
 import { printPlan, printPlanWithoutLists } from "../query/plan/print.js";
@@ -32,7 +32,7 @@ import type { SlowSearchLimits } from "./report/slow-searches.js";
 import type { Resolution } from "./repositories/repository-resolver.js";
 import { EventStream, ResultCounts, SearchResults } from "./results/search-results.js";
 import { creditBytes, creditWaitMs, recordShardFailure, type ShardRepairs } from "./slices/search-slices.js";
-import type { SourceListener } from "./slices/source-listener.js";
+import type { FoundResult, SourcedBatch, SourceListener } from "./source/search-source.js";
 import type { SnapshotUse } from "./snapshot/search-snapshot.js";
 import type { Catalog } from "../catalog/catalog.js";
 
@@ -148,12 +148,13 @@ export class RunningSearch implements SourceListener {
       seesAll: catalog.seesAll(viewer),
     });
     this.#stream = new EventStream(listener, this.#report);
-    this.#results = new SearchResults(plan, limits, control, counts, repositories, this.#stream);
+    const nameOf = (id: number): string => repositories().byId(id)?.name ?? "";
+    this.#results = new SearchResults(limits, control, counts, nameOf, this.#stream);
     this.#source = new LocalSource(
       { id, request, plan, view, snapshot, limits, control, startedMs },
       { resolutions, options },
       environment,
-      { listener: this, pace: this.#stream, results: this.#results, record, stopped: this.#stop.stopped },
+      { listener: this, pace: this.#stream, record, stopped: this.#stop.stopped },
     );
     if (budgets.isOn && scope === undefined)
       this.#costWatch = new CostWatch(control, budgets, client, (message) => this.#exceedBudget(message));
@@ -202,8 +203,20 @@ export class RunningSearch implements SourceListener {
     this.#requestStop();
   }
 
-  batch(batch: ResultBatch, release: () => void): void {
+  batch(batch: SourcedBatch, release: () => void): void {
     this.#results.addBatch(batch, release);
+  }
+
+  found(result: FoundResult): void {
+    this.#results.addFound(result);
+  }
+
+  commit(found: FoundCommit, repositoryId: number, nowMs: number): void {
+    this.#results.addCommit(found, repositoryId, nowMs);
+  }
+
+  sendCommits(): void {
+    this.#results.sendCommits();
   }
 
   work(work: FinishedWork): void {

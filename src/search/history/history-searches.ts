@@ -13,9 +13,10 @@ const lookAheadCount = 3;
 /** Where the results of histories are counted and sent. */
 export interface HistoryResults {
   /** Adds a commit or a diff; it is sent by `sendCommits` at the latest. */
-  addCommit(found: FoundCommit, repositoryId: number, nowMs: number): void;
+  addCommit(found: FoundCommit, repositoryId: number): void;
   sendCommits(): void;
-  addRepository(repositoryId: number, revision: string | undefined, optionsIndex: number): void;
+  /** The repository is a result itself. */
+  addRepository(repositoryId: number, optionsIndex: number): void;
 }
 
 /** The search to which the histories belong. */
@@ -26,7 +27,6 @@ export interface HistoryOwner {
   readonly hasRoom: () => boolean;
   readonly onParked: () => void;
   readonly onFailure: (repository: string, reason: string) => void;
-  readonly nowMs: number;
   /** Undefined unless only new commits are searched. */
   readonly base: HistoryBase | undefined;
 }
@@ -115,15 +115,15 @@ export class HistorySearches {
   }
 
   #add(found: FoundCommit, repositoryId: number): void {
-    const { results, nowMs } = this.#owner;
+    const { results } = this.#owner;
     const selected = found.matches.filter(({ optionsIndex }) => this.#selectsRepository(optionsIndex));
-    for (const { optionsIndex } of selected) results.addRepository(repositoryId, undefined, optionsIndex);
+    for (const { optionsIndex } of selected) results.addRepository(repositoryId, optionsIndex);
     if (selected.length === 0) {
-      results.addCommit(found, repositoryId, nowMs);
+      results.addCommit(found, repositoryId);
       return;
     }
     const matches = found.matches.filter((one) => !selected.includes(one));
-    if (matches.length > 0) results.addCommit({ ...found, matches }, repositoryId, nowMs);
+    if (matches.length > 0) results.addCommit({ ...found, matches }, repositoryId);
   }
 
   /** Then all results of a repository are one. */

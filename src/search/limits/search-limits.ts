@@ -90,6 +90,11 @@ function unlimited({ resultOptions }: SearchPlan, timeoutMs: number): SearchLimi
   };
 }
 
+/** How many more results may count. */
+export function matchesLeft({ matchCountMax }: SearchLimits, control: ControlBlock): number {
+  return matchCountMax - Math.max(0, Math.min(control.matchCount, matchCountMax) - control.duplicateCount);
+}
+
 /** The options for workers, when people and commits of the search are not known yet. */
 export function searchOptions(
   plan: SearchPlan,

@@ -1,15 +1,4 @@
-import { resultAtOnce } from "../../base/yielding.js";
-import type { RepositoryTable } from "../../catalog/repository-table.js";
-import {
-  type ResultBatch,
-  type SelectedResult,
-  addTally,
-  emptyHistoryTally,
-  emptyTally,
-  type HistoryTally,
-  increase,
-} from "../../protocol/result-batch.js";
-import type { SearchPlan } from "../../query/plan/plan.js";
+import { addTally, emptyHistoryTally, emptyTally, type HistoryTally, increase } from "../../protocol/result-batch.js";
 import type { GroupKind, ResultGroups } from "../../model/result-groups.js";
 import { GroupCounts } from "./group-counts.js";
 import { takeMatches, type ControlBlock } from "../../protocol/control-block.js";
@@ -17,7 +6,6 @@ import { ContentClaims } from "../../protocol/content-claims.js";
 import type { SearchOptions } from "../../protocol/search-options.js";
 import type { Alert, DuplicateCounts, Filter, Progress } from "../../model/stream-events.js";
 import { type FoundCommit, cutCommitMatch } from "../../protocol/commit-page.js";
-import { NameHighlighter, repositoryMatch } from "./repository-results.js";
 import type { SearchLimits } from "../limits/search-limits.js";
 import {
   addDigest,
@@ -31,7 +19,7 @@ import {
 import { isDeepStrictEqual } from "node:util";
 import { callEvery, type PendingCall } from "../../base/deadline.js";
 import { countBytes, type JsonElements, type SearchListener } from "../../model/search-listener.js";
-import type { ClientPace } from "../slices/source-listener.js";
+import type { ClientPace, FoundResult, SourcedBatch } from "../source/search-source.js";
 
 /** A run of match objects is sent when it has this many bytes. */
 const runBytesMax = 32 * 1024;
@@ -91,68 +79,61 @@ export class ResultCounts {
   }
 }
 
-/** Counts the results of one search, from workers and from the main thread, against its limits, and passes them on. */
+/** Counts the results of one search, as far as its sources have not, against its limits, and passes them on. */
 export class SearchResults {
   readonly counts: ResultCounts;
-  readonly #plan: SearchPlan;
   readonly #limits: SearchLimits;
   readonly #control: ControlBlock;
-  readonly #repositories: () => RepositoryTable;
+  readonly #nameOf: (repositoryId: number) => string;
   readonly #stream: Pick<EventStream, "addMatches">;
   /** Keys of the results that the main thread has counted, for the search and by result options. */
   readonly #seen = new Set<string>();
   readonly #seenByOptions = new Map<number, Set<string>>();
   /** Match objects of commits and diffs that are sent next. */
   #run: Pick<FoundCommit, "json" | "from" | "to"> | undefined;
-  /** Created for the first repository result. */
-  #highlighter: NameHighlighter | undefined;
 
-  /** `repositories` returns all repositories that exist for this search. */
+  /** `nameOf` returns the name of a repository that has a result; "" if it does not exist any more. */
   constructor(
-    plan: SearchPlan,
     limits: SearchLimits,
     control: ControlBlock,
     counts: ResultCounts,
-    repositories: () => RepositoryTable,
+    nameOf: (repositoryId: number) => string,
     stream: Pick<EventStream, "addMatches">,
   ) {
-    this.#plan = plan;
     this.#limits = limits;
     this.#control = control;
     this.counts = counts;
-    this.#repositories = repositories;
+    this.#nameOf = nameOf;
     this.#stream = stream;
   }
 
   /** Adds results found by a worker, which has counted them, except those that several workers may find. */
-  addBatch(batch: ResultBatch, release: () => void): void {
+  addBatch(batch: SourcedBatch, release: () => void): void {
     addTally(this.counts.tally, batch.tally);
-    this.counts.groups?.addBatch(batch.tally, (id) => this.#nameOf(id));
+    this.counts.groups?.addBatch(batch.tally, this.#nameOf);
     this.counts.digest.addBatch(batch.digest);
     for (const key of batch.tally.repositories.keys())
       this.counts.repositoryIds.add(Number(key.slice(0, key.indexOf("@"))));
     if (batch.bytes.length > 0) this.#stream.addMatches({ bytes: batch.bytes, release });
-    for (const result of batch.selected) {
-      if (result.kind === "repository") this.addRepository(result.repositoryId, result.revision, result.optionsIndex);
-      else if (this.#countNew(result.key, result.optionsIndex)) this.#addSelected(result);
-    }
+    for (const found of batch.selected) this.addFound(found);
   }
 
-  #addSelected(result: SelectedResult): void {
-    const { repositoryId, revision, kind, json } = result;
+  /** Adds a result, unless there is one with its key already. */
+  addFound(found: FoundResult): void {
+    const { key, optionsIndex, repositoryId, repository, revision, kind } = found;
+    if (!this.#countNew(key, optionsIndex)) return;
     this.counts.repositoryIds.add(repositoryId);
-    if (kind === "directory") {
+    if (kind === "repository") {
+      this.counts.repositoryCount++;
+      this.counts.groups?.addRepository(repository);
+    } else if (kind === "directory") {
       this.counts.tally.pathMatches++;
       increase(this.counts.tally.repositories, `${repositoryId}@${revision}`, 1);
     }
     if (!this.#showOne()) return;
-    this.counts.digest.addSelected(this.#nameOf(repositoryId), result);
+    const json = found.json();
+    this.counts.digest.addFound(found, json);
     this.#stream.addMatches(Buffer.from(json));
-  }
-
-  /** Prepares, in steps, what the first repository result needs. */
-  *prepareRepositories(): Generator<undefined, void> {
-    this.#highlighter ??= yield* NameHighlighter.make(this.#plan);
   }
 
   /** Adds a commit or a diff, unless it is one already; it is sent by `sendCommits` at the latest. */
@@ -172,10 +153,6 @@ export class SearchResults {
     if (shown === 0) return;
     this.counts.digest.addCommit(this.#nameOf(repositoryId), found.kind, found.oid, shown);
     this.#addRun(found, shown);
-  }
-
-  #nameOf(repositoryId: number): string {
-    return this.#repositories().byId(repositoryId)?.name ?? "";
   }
 
   /** Sends the commits and diffs that were added. */
@@ -207,19 +184,6 @@ export class SearchResults {
       takeMatches(resultLimits, optionsIndex, count, this.#control),
     );
     return taken.every((count, i) => count === matches[i].count) ? matchCount : Math.max(...taken);
-  }
-
-  /** Adds a repository as a result, unless it is one already. */
-  addRepository(repositoryId: number, revision: string | undefined, optionsIndex: number): void {
-    const repository = this.#repositories().byId(repositoryId);
-    if (repository === undefined || !this.#countNew(`${repositoryId}@${revision ?? ""}`, optionsIndex)) return;
-    this.counts.repositoryCount++;
-    this.counts.groups?.addRepository(repository.name);
-    this.counts.repositoryIds.add(repositoryId);
-    if (!this.#showOne()) return;
-    this.counts.digest.addRepository(repository.name, revision ?? "");
-    this.#highlighter ??= resultAtOnce(NameHighlighter.make(this.#plan));
-    this.#stream.addMatches(Buffer.from(repositoryMatch(repository, revision, this.#highlighter)));
   }
 
   /**
@@ -289,11 +253,7 @@ class SearchDigest {
     this.#addOne(repositoryKey(repository, oid), digestKinds[kind], matchCount, 0);
   }
 
-  addRepository(repository: string, revision: string): void {
-    this.#add(repository, `${digestKinds.repository}${revision}`);
-  }
-
-  addSelected(repository: string, { kind, key, json }: SelectedResult): void {
+  addFound({ kind, key, repository }: FoundResult, json: string): void {
     if (kind === "owner") this.#add("", `${digestKinds.owner}${json}`);
     // Without the id of the repository, with which the key begins.
     else this.#add(repository, `${digestKinds[kind]}${key.slice(key.indexOf("@") + 1)}`);

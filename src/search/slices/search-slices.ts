@@ -20,7 +20,8 @@ import type { ShardWork } from "../../protocol/rank-messages.js";
 import { creditOfBatch, type ResultBatch } from "../../protocol/result-batch.js";
 import { type ControlBlock, stopReasons, pressureWords } from "../../protocol/control-block.js";
 import type { SearchPool } from "../../pool/search-pool.js";
-import type { ClientPace, SourceListener } from "./source-listener.js";
+import type { ClientPace, SourceListener } from "../source/search-source.js";
+import type { FinishedWork } from "../../protocol/messages.js";
 import { assert } from "../../base/assert.js";
 import type { SearchOptions } from "../../protocol/search-options.js";
 import { requiredLiterals, trigramBytes, type Leaf, type TextNode } from "../../query/plan/plan.js";
@@ -57,9 +58,17 @@ export interface SlicedSearch {
   readonly client: string;
 }
 
+/** Who gets what slices find, as the threads post it. */
+export interface SliceListener extends Pick<SourceListener, "scheduled" | "advanced" | "parked"> {
+  batch(batch: ResultBatch, release: () => void): void;
+  work(work: FinishedWork): void;
+  /** Something could not be searched: one sentence. */
+  failed(sentence: string): void;
+}
+
 /** Who gets what the slices find, and how far its client is. */
 export interface SliceOwner {
-  readonly listener: SourceListener;
+  readonly listener: SliceListener;
   readonly pace: Pick<ClientPace, "unreadBytes">;
 }
 

@@ -1,27 +1,59 @@
 import type { Repository } from "../../model/repository.js";
 import type { RepositoryTable } from "../../catalog/repository-table.js";
 import type { RepositoryFilter, RepositoryNamePlan, SearchPlan } from "../../query/plan/plan.js";
-import { rowsByName } from "../repositories/repository-choice.js";
-import type { Resolution } from "../repositories/repository-resolver.js";
+import { rowsByName } from "./repository-choice.js";
+import type { Resolution } from "./repository-resolver.js";
+import type { FoundResult } from "../source/search-source.js";
+import { resultAtOnce } from "../../base/yielding.js";
 import { toJson } from "../../base/text.js";
 import type { StreamRange } from "../../model/stream-events.js";
 import type { RangeSink } from "../../regexp/analysis/plain-form.js";
 import { compileRegexp, type Matcher } from "../../regexp/match/matcher.js";
 import { TrawlError } from "../../base/errors.js";
 
-/** Counts repositories that are results, and sends them. */
-export interface RepositoryResults {
-  /** Prepares, in steps, what the first of them needs. */
-  prepareRepositories(): Generator<undefined, void>;
-  addRepository(repositoryId: number, revision: string | undefined, optionsIndex: number): void;
+/** Makes results of repositories. */
+export class RepositoryWriter {
+  readonly #plan: SearchPlan;
+  readonly #repositories: () => RepositoryTable;
+  #highlighter: NameHighlighter | undefined;
+
+  /** `repositories` returns all repositories that exist for the search. */
+  constructor(plan: SearchPlan, repositories: () => RepositoryTable) {
+    this.#plan = plan;
+    this.#repositories = repositories;
+  }
+
+  /** Prepares, in steps, what the first result needs. */
+  *prepare(): Generator<undefined, void> {
+    this.#highlighter ??= yield* NameHighlighter.make(this.#plan);
+  }
+
+  /** Undefined if the repository does not exist any more. */
+  find(repositoryId: number, revision: string | undefined, optionsIndex: number): FoundResult | undefined {
+    const repository = this.#repositories().byId(repositoryId);
+    if (repository === undefined) return undefined;
+    return {
+      key: `${repositoryId}@${revision ?? ""}`,
+      optionsIndex,
+      repositoryId,
+      repository: repository.name,
+      revision: revision ?? "",
+      kind: "repository",
+      json: () => {
+        this.#highlighter ??= resultAtOnce(NameHighlighter.make(this.#plan));
+        return repositoryMatch(repository, revision, this.#highlighter);
+      },
+    };
+  }
 }
 
-/** Adds the repositories that are results themselves. Yields between steps. */
+/** Passes on the repositories that are results themselves. Yields between steps. */
 export function* repositoryResults(
   { basicQueries, resultOptions }: SearchPlan,
   resolutions: readonly Resolution[],
   table: RepositoryTable,
-  results: RepositoryResults,
+  writer: RepositoryWriter,
+  onFound: (found: FoundResult) => void,
 ): Generator<undefined, void> {
   for (const [i, { repositoryNames, optionsIndex }] of basicQueries.entries()) {
     const { select } = resultOptions[optionsIndex];
@@ -31,10 +63,13 @@ export function* repositoryResults(
       selection: { revisions },
     } = resolutions[i];
     const chosen = yield* repositoriesByName(repositoryNames, table, repositories);
-    if (chosen.length > 0) yield* results.prepareRepositories();
+    if (chosen.length > 0) yield* writer.prepare();
     for (const repository of chosen) {
       const typed = revisions?.get(repository.id)?.map((choice) => choice.typed) ?? [undefined];
-      for (const revision of typed) results.addRepository(repository.id, revision, optionsIndex);
+      for (const revision of typed) {
+        const found = writer.find(repository.id, revision, optionsIndex);
+        if (found !== undefined) onFound(found);
+      }
       yield;
     }
   }
