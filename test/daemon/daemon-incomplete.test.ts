@@ -232,14 +232,14 @@ t.test("if a mirror has lost objects that a sync needs, everything is fetched ag
   t.teardown(() => daemon.remove("host/lacking"));
   removeFrom(lastMirror(), made, "dev:h.txt");
   made.setHead("dev");
-  const linesBefore = daemon.log.length;
+  const linesBefore = (await daemon.wholeLog()).length;
   const { state, error, skippedCounts } = await daemon.sync("host/lacking");
   t.same({ state, error, skippedCounts }, { state: "searchable", error: "", skippedCounts: {} });
   const { found, skipped } = await daemon.search("repo:^host/lacking$ needle");
   t.same([found.length, skipped], [Object.keys(files).length + 1, []]);
   t.same(
     // Its history, which is indexed in the background, may have found the loss first.
-    daemon.log
+    (await daemon.wholeLog())
       .slice(linesBefore)
       .flatMap(({ repository, msg }) => (repository !== "host/lacking" || /history/.test(String(msg)) ? [] : [msg])),
     ["objects are missing from its mirror: everything is fetched again", "indexed"],
@@ -403,9 +403,10 @@ t.test("what of a repository is not indexed as expected is told", async (t) => {
   const made = source(t);
   const warningsOf = async (name: string): Promise<readonly string[]> => {
     const { warnings } = await daemon.sync(name);
+    const log = await daemon.wholeLog();
     for (const warning of warnings) {
       t.ok(
-        daemon.log.some(({ repository, msg }) => repository === name && msg === warning),
+        log.some(({ repository, msg }) => repository === name && msg === warning),
         `the log: ${warning}`,
       );
     }
@@ -503,7 +504,7 @@ t.test("repositories of both object formats in one shard, and one that changes i
   const { text: stream } = await daemon.get(`/.api/search/stream?${query}`);
   const keys = [...stream.matchAll(/"contentKey":"([0-9a-f]+)\./g)].map(([, oid]) => oid);
   t.same(keys.sort(), made.map((one) => one.git("rev-parse", "main:same.txt")).sort());
-  const linesBefore = daemon.log.length;
+  const linesBefore = (await daemon.wholeLog()).length;
   for (const [i, one] of made.entries()) {
     one.commit({
       branch: "dev",
@@ -512,7 +513,7 @@ t.test("repositories of both object formats in one shard, and one that changes i
     t.match(await daemon.sync(nameOf(i)), { error: "", skippedCounts: {} }, "a deletion on one branch");
   }
   t.same(
-    daemon.log.slice(linesBefore).filter(({ msg }) => /again/.test(String(msg))),
+    (await daemon.wholeLog()).slice(linesBefore).filter(({ msg }) => /again/.test(String(msg))),
     [],
     "nothing is fetched again",
   );

@@ -325,7 +325,9 @@ t.test("reloads by SIGHUP and `trawl reload`; one that lacks most repositories d
   daemon = await testDaemon(t, configured, data);
   t.same((await daemon.search(needle)).found, found, "nor does a start with an empty list");
   t.match(
-    daemon.log.filter(({ msg }) => String(msg).startsWith("most repositories of a list are no longer in it")),
+    (await daemon.wholeLog()).filter(({ msg }) =>
+      String(msg).startsWith("most repositories of a list are no longer in it"),
+    ),
     [{ count: 3 }],
   );
   if (isFull) {

@@ -62,7 +62,7 @@ t.test("a daemon that is looked at", async (t) => {
       trace: /^\/\.api\/search\/trace\//,
     });
     t.notOk(
-      daemon.log.some((line) => JSON.stringify(line).includes("ne+dle")),
+      (await daemon.wholeLog()).some((line) => JSON.stringify(line).includes("ne+dle")),
       "the query is private",
     );
   });

@@ -95,15 +95,16 @@ for (const { catalog, shards } of damagedStores) {
     ] as const)
       damages.find(([name]) => name === damage)?.[1](join(data, store, "data.mdb"));
     const daemon = await testDaemon(t, args, data);
-    const isTold = (message: string): boolean => daemon.log.some(({ msg }) => String(msg).startsWith(message));
+    const isTold = async (message: string): Promise<boolean> =>
+      (await daemon.wholeLog()).some(({ msg }) => String(msg).startsWith(message));
     if (shards !== undefined) {
       const early = await daemon.search(needle);
       if (early.found.length < all.length)
         t.same(early.skipped, ["backend-missing"], "an answer that lacks something says so");
-      t.ok(isTold("the shard store is damaged"));
+      t.ok(await isTold("the shard store is damaged"));
     }
     if (catalog !== undefined) {
-      t.ok(isTold("the catalog was damaged and has been restored from a snapshot"));
+      t.ok(await isTold("the catalog was damaged and has been restored from a snapshot"));
       t.ok(
         readdirSync(data).some((name) => name.startsWith("catalog-damaged-")),
         "the damaged one is not deleted",

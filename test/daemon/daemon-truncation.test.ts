@@ -61,7 +61,7 @@ async function startOnCopy(t: Test): Promise<DaemonProcess> {
 async function requireNotReady(t: Test, daemon: DaemonProcess, store: string): Promise<void> {
   await until("it is not ready", async () => (await daemon.get("/readyz")).status === 503);
   t.match((await daemon.get("/readyz")).text, /"A store of the daemon was damaged while it was running/);
-  const lines = daemon.log.filter(({ msg }) =>
+  const lines = (await daemon.wholeLog()).filter(({ msg }) =>
     String(msg).startsWith(`${store} is damaged, and nothing more is written to it`),
   );
   t.equal(lines.length, 1, "the log says it once");

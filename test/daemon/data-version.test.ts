@@ -14,7 +14,14 @@ import { headerCrc, headerWords } from "../../src/shard/section-layout.js";
 import { inspectStore } from "../../src/store/inspect-store.js";
 import { RecordStore } from "../../src/store/record-store.js";
 import { ShardStore } from "../../src/store/shard-store.js";
-import { dataDirectory, runCommand, testDaemon, textsOnly, type DaemonProcess } from "../support/daemon.js";
+import {
+  dataDirectory,
+  runCommand,
+  testDaemon,
+  textsOnly,
+  type DaemonProcess,
+  type LogLine,
+} from "../support/daemon.js";
 import { chosen, inLongRuns, isFull } from "../support/full-run.js";
 import { until } from "../support/waiting.js";
 
@@ -114,7 +121,8 @@ for (const [what, prepare] of chosen(olderStates, "as it was")) {
     // Its shards are of an earlier format.
     await until("they are built again", async () => (await daemon.search("needle")).skipped.length === 0);
     await requireAnswers(t, daemon);
-    t.equal(daemon.log.filter(({ msg }) => String(msg).startsWith("the data directory was upgraded")).length, 1);
+    const isUpgrade = ({ msg }: LogLine): boolean => String(msg).startsWith("the data directory was upgraded");
+    t.equal((await daemon.wholeLog()).filter(isUpgrade).length, 1);
     t.equal(await daemon.countFaults(), 0);
     t.equal(await daemon.stop(), 0);
     t.equal(readFileSync(join(data, "version"), "utf8"), "2\n");

@@ -262,15 +262,16 @@ t.test("an owner is told nothing about what it may not see", async (t) => {
   await receiver.count(1);
   t.same(pathsOf("needle 2"), ["/ann"]);
 
-  // Access is lost between the evaluation and the delivery, of one of two repositories: what is sent to ann is not answered
-  // until then, and fails.
+  // Access is lost between the evaluation and the delivery, of one of two repositories: what is sent to ann about it is not
+  // answered until then, and fails. Both changes may be told at once or one after the other.
   const { respond } = receiver;
   let lose = (): void => undefined;
   const lost = new Promise<void>((resolve) => {
     lose = resolve;
   });
   receiver.respond = (response, status) => {
-    if (response.req.url !== "/ann") return respond(response, status);
+    const isHeld = response.req.url === "/ann" && receiver.received.at(-1)?.text.includes("needle 3") === true;
+    if (!isHeld) return respond(response, status);
     void lost.then(() => respond(response, 503));
   };
   commit(source, { "a.txt": "needle 1\nneedle 2\nneedle 3\n" });

@@ -62,13 +62,13 @@ t.test(
     const daemon = await DaemonProcess.start(data, [], layer.environment);
     t.teardown(() => daemon.kill());
     const isRestored = ({ msg }: { readonly msg?: unknown }) => String(msg).startsWith("the catalog was damaged");
-    t.ok(daemon.log.some(isRestored));
+    t.ok((await daemon.wholeLog()).some(isRestored));
     await daemon.add("host/two", source.path);
     await daemon.kill();
     losePower(layer.journal, data, "loose", () => 0);
     const after = await DaemonProcess.start(data);
     t.teardown(() => after.kill());
-    t.notOk(after.log.some(isRestored), "it is not restored again");
+    t.notOk((await after.wholeLog()).some(isRestored), "it is not restored again");
     t.same((await after.list()).map(({ name }) => name).sort(), ["host/one", "host/two"]);
     t.equal(await after.stop(), 0);
   },

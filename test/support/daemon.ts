@@ -16,12 +16,15 @@ import { removeFolder } from "./remove-folder.js";
 import type { Owner } from "./shared.js";
 import { until, within } from "./waiting.js";
 
+const markMessage = "the log is written to here";
+
 /**
  * Does the same as `bin/trawl`, with the code that was compiled with this test, or the bundle of it. SIGUSR2 ends its worker threads,
  * whatever they are doing. A message to the process starts its stall meter, requests the longest time for which the
- * event loop ran no timer or its memory after a garbage collection, or blocks its main thread. The module named by
- * `THREAD_HOOK` is loaded in each worker thread before the thread's own. With `METERED_START` the meter runs from the
- * start. From the moment at which it listens, the process may have as many descriptors as `DESCRIPTOR_LIMIT` says.
+ * event loop ran no timer or its memory after a garbage collection, marks the end of what was logged so far, or blocks
+ * its main thread. The module named by `THREAD_HOOK` is loaded in each worker thread before the thread's own. With
+ * `METERED_START` the meter runs from the start. From the moment at which it listens, the process may have as many
+ * descriptors as `DESCRIPTOR_LIMIT` says.
  */
 const entry = `if (process.env.THREAD_HOOK !== undefined) {
   const { createRequire, syncBuiltinESMExports } = await import("node:module");
@@ -70,6 +73,8 @@ process.on("message", (message) => {
     collect();
     const { heapUsed, external } = process.memoryUsage();
     process.send({ bytes: heapUsed + external });
+  } else if (message === "mark") {
+    process.stderr.write(${JSON.stringify(`{"msg":"${markMessage}"}\n`)});
   } else if (message.spinMs !== undefined) {
     const endMs = schedstat().ranMs + message.spinMs;
     while (schedstat().ranMs < endMs);
@@ -235,8 +240,18 @@ export class DaemonProcess {
     return this.#child.pid ?? 0;
   }
 
+  /** What has been read of the log. The line of something that was just answered may not be in it yet. */
   get log(): readonly LogLine[] {
-    return this.#log;
+    return this.#log.filter(({ msg }) => msg !== markMessage);
+  }
+
+  /** All that was logged before this call. */
+  async wholeLog(): Promise<readonly LogLine[]> {
+    const marks = (): number => this.#log.filter(({ msg }) => msg === markMessage).length;
+    const before = marks();
+    if (this.#child.connected) this.#child.send("mark");
+    await until("the log is read", () => marks() > before || this.hasExited);
+    return this.log;
   }
 
   get hasExited(): boolean {

@@ -52,7 +52,7 @@ t.test("a daemon with secrets of each source", async (t) => {
     t.equal((await daemon.sync("host/old")).error, "");
     t.equal((await daemon.list()).find(({ name }) => name === "host/old")?.url, url);
     t.ok(
-      daemon.log.some(({ msg }) => /are now stored in the folder secrets/.test(String(msg))),
+      (await daemon.wholeLog()).some(({ msg }) => /are now stored in the folder secrets/.test(String(msg))),
       "and says so",
     );
   });

@@ -201,7 +201,7 @@ t.test(
     await daemon.stop();
     t.ok(flip(join(data, "catalog"), '"ann"', 1, "i") > 0);
     const again = await testDaemon(t, [], data);
-    const lines = again.log.filter(({ msg }) =>
+    const lines = (await again.wholeLog()).filter(({ msg }) =>
       String(msg).startsWith("the catalog was damaged and has been restored from a snapshot"),
     );
     t.match(lines, [{ reason: /has a wrong checksum/ }]);

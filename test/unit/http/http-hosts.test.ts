@@ -128,7 +128,7 @@ t.test("a request to a daemon under another host name", async (t) => {
     /^HTTP\/1\.1 505[^]*\r\nConnection: close\r\n[^]*proxy_http_version 1\.1/,
     "an answer whose length is not known beforehand",
   );
-  const logged = daemon.log.filter(({ msg }) => String(msg).includes("trustedHosts"));
+  const logged = (await daemon.wholeLog()).filter(({ msg }) => String(msg).includes("trustedHosts"));
   t.match(logged[0], { host: `evil.example:${port}`, from: "127.0.0.1" });
   t.equal(logged.length, 10, "the log tells, and is not filled");
 });

@@ -343,7 +343,7 @@ t.test("a random walk over two branches", async (t) => {
     if (shardCount > shardCountMax) t.fail(`step ${step}: ${shardCount} shards`);
   }
   t.ok(
-    scene.daemon.log.filter((line) => line["msg"] === "shards merged").length > stepCount / 20,
+    (await scene.daemon.wholeLog()).filter((line) => line["msg"] === "shards merged").length > stepCount / 20,
     "shards were merged several times",
   );
   t.equal(
@@ -406,7 +406,7 @@ t.test("the cost of a commit is proportional to its changes", async (t) => {
     await scene.daemon.sync(scene.name);
     t.equal((await blobsRead()) - before, blobCount, `${what}: blobs read`);
   }
-  const last = scene.daemon.log.filter((line) => line["msg"] === "indexed").at(-1);
+  const last = (await scene.daemon.wholeLog()).filter((line) => line["msg"] === "indexed").at(-1);
   t.equal(last?.["whole"], false, "without indexing all anew");
   await scene.compare(t, "after these", ["main", "dev"]);
 });
