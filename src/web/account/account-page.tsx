@@ -1,3 +1,4 @@
+import { forgetKeptLists } from "../ui/kept-list.js";
 import { useEffect } from "preact/hooks";
 import { beginLink, sendForm } from "../api/api-error.js";
 import { useGraphql } from "../api/use-graphql.js";
@@ -104,6 +105,7 @@ function Profile({ user }: { readonly user: AccountUser }) {
 
 async function signOut(): Promise<void> {
   await sendForm("/-/sign-out", {});
+  forgetKeptLists();
   window.location.assign("/");
 }
 

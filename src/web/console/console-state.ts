@@ -1,3 +1,5 @@
+import { KeptList } from "../ui/kept-list.js";
+
 /** What the console holds; the part of its address after `#` names it, so that a link can be shared. */
 export interface ConsoleState {
   readonly query: string;
@@ -27,41 +29,20 @@ export function writeConsoleHash({ query, variables, operationName }: ConsoleSta
   return hash.length > hashLengthMax ? "" : hash;
 }
 
-const historyKey = "trawl-console-history";
-const historyCountMax = 40;
-const historyLengthMax = 200_000;
+const kept = new KeptList<ConsoleState>("console", { count: 40, length: 200_000 }, isState);
 
 /** What was run in this browser, the newest first. */
 export function readHistory(): readonly ConsoleState[] {
-  try {
-    const found: unknown = JSON.parse(localStorage.getItem(historyKey) ?? "[]");
-    return Array.isArray(found) ? found.filter(isState) : [];
-  } catch {
-    // Storage may be switched off, and holds what other programs left there.
-    return [];
-  }
+  return kept.read();
 }
 
 /** Adds a state, without its older copies, and returns the history. What is longer than its limit is not kept. */
 export function addToHistory(state: ConsoleState): readonly ConsoleState[] {
-  const isSame = ({ query, variables }: ConsoleState): boolean =>
-    query === state.query && variables === state.variables;
-  const all = [state, ...readHistory().filter((other) => !isSame(other))].slice(0, historyCountMax);
-  while (all.length > 0 && JSON.stringify(all).length > historyLengthMax) all.pop();
-  return writeHistory(all);
+  return kept.add(state, ({ query, variables }) => query === state.query && variables === state.variables);
 }
 
 export function clearHistory(): readonly ConsoleState[] {
-  return writeHistory([]);
-}
-
-function writeHistory(all: readonly ConsoleState[]): readonly ConsoleState[] {
-  try {
-    localStorage.setItem(historyKey, JSON.stringify(all));
-  } catch {
-    // It is then kept for as long as the page is.
-  }
-  return all;
+  return kept.write([]);
 }
 
 function isState(value: unknown): value is ConsoleState {
