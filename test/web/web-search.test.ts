@@ -52,6 +52,7 @@ t.test("the search page", { skip: withoutBrowser }, async (t) => {
   await testCounts(t, daemon, browser);
   await testWayBack(t, daemon, browser);
   await testMessages(t, daemon, browser);
+  await testCoverage(t, daemon, browser, fixture);
 });
 
 async function testKinds(t: Test, daemon: DaemonProcess, browser: Browser): Promise<void> {
@@ -206,6 +207,35 @@ async function testCounts(t: Test, daemon: DaemonProcess, browser: Browser): Pro
       await page.getByRole("alert").getByText("could not be counted").waitFor();
       await page.locator(".groups").getByRole("link", { name: "Author" }).click();
       await page.getByRole("list", { name: "Matches by author" }).getByRole("link").first().waitFor();
+    });
+  });
+}
+
+async function testCoverage(t: Test, daemon: DaemonProcess, browser: Browser, fixture: GitFixture): Promise<void> {
+  await t.test("what was searched, what changes, and what changed since", async (t) => {
+    await withPage(t, browser, daemon.url, {}, async (page) => {
+      await search(page, daemon, "needle lang:go");
+      const panel = page.locator(".covered");
+      const mark = page.locator(".coverage-mark");
+      await mark.press("Enter");
+      await panel.getByText(/^Complete: \d+ files?\.$/).waitFor();
+      await page.waitForURL(/&receipt=1$/);
+      t.match(await mark.textContent(), /^Complete: \d+ file/);
+      t.same(await findViolations(page), []);
+      await panel.getByRole("link", { name: "Watch" }).press("Enter");
+      await panel.getByText("No changes yet").waitFor();
+      fixture.commit({ branch: "main", files: { "src/later.go": "package needle\n" } });
+      await daemon.sync("example.org/code");
+      await panel.getByText("1 match came").waitFor();
+      await panel.getByRole("link", { name: "example.org/code › src/later.go:1" }).waitFor();
+      t.match(await page.title(), /^\(1\) needle/);
+      t.same(await findViolations(page), []);
+      await page.goto(`${daemon.url}/search?q=${encodeURIComponent("needle lang:go")}&receipt=1`);
+      await panel.getByRole("link", { name: "What changed since" }).press("Enter");
+      await panel.getByRole("link", { name: "example.org/code › src/later.go:1" }).waitFor();
+      await page.waitForURL(/&since=[\w-]+$/);
+      await page.goto(`${daemon.url}/search?q=needle&since=none`);
+      await page.getByRole("alert").getByText("keeps only the latest states").waitFor();
     });
   });
 }

@@ -11,12 +11,19 @@ type EventTaker = (name: string, data: string) => Promise<void> | undefined;
 /**
  * Reads a stream of events and calls `take` with each, in order; `data` is one line of JSON. Resolves when the stream
  * has ended, and throws an `ApiError` if it breaks off or cannot start. Reading stops when the signal is aborted: the
- * daemon notices and stops as well. If `take` returns a promise, the next event is taken when it has resolved.
+ * daemon notices and stops as well. If `take` returns a promise, the next event is taken when it has resolved. With a
+ * `body`, which is JSON, it is sent.
  *
  * `EventSource` is not used because it reconnects, which would run the search again.
  */
-export async function readEvents(path: string, signal: AbortSignal, take: EventTaker): Promise<void> {
-  const response = await request(path, { headers: { Accept: "text/event-stream" }, signal });
+export async function readEvents(path: string, signal: AbortSignal, take: EventTaker, body?: string): Promise<void> {
+  const accept = { Accept: "text/event-stream" };
+  const response = await request(
+    path,
+    body === undefined
+      ? { headers: accept, signal }
+      : { method: "POST", headers: { ...accept, "Content-Type": "application/json" }, body, signal },
+  );
   if (response.body === null) throw new ApiError(response.status, "The answer is empty.");
   const reader = response.body.getReader();
   const decoder = new TextDecoder();

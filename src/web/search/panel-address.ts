@@ -12,10 +12,7 @@ export function groupOfAddress(url: URL): GroupKind | undefined {
 
 /** The same search, with its matches counted by this, or not. */
 export function addressWithGroup(url: URL, by: GroupKind | undefined): string {
-  const parameters = new URLSearchParams(url.search);
-  if (by === undefined) parameters.delete(groupName);
-  else parameters.set(groupName, by);
-  return `${url.pathname}?${parameters}`;
+  return addressWith(url, [groupName], by === undefined ? [] : [[groupName, by]]);
 }
 
 /** By what to count first, as the filters of the results suggest. All can be counted by repository. */
@@ -25,7 +22,43 @@ export function tellingGroup(filters: readonly Filter[]): GroupKind {
   return isOne && filters.some(({ value }) => /^type:(?:file|symbol|path)$/.test(value)) ? "path" : "repository";
 }
 
+/** What is shown of the state that was searched: what it is, how the results differ from those of a receipt, or from now on. */
+export type CoverageView =
+  | { readonly kind: "receipt" }
+  | { readonly kind: "changes"; readonly since: string }
+  | { readonly kind: "watch" };
+
+const coverageNames = ["receipt", "since", "watch"] as const;
+
+/** The names are those of the parameters of the stream. */
+export function coverageOfAddress(url: URL): CoverageView | undefined {
+  const since = url.searchParams.get("since") ?? "";
+  if (url.searchParams.get("watch") === "1") return { kind: "watch" };
+  if (since !== "") return { kind: "changes", since };
+  return url.searchParams.get("receipt") === "1" ? { kind: "receipt" } : undefined;
+}
+
+/** The same search, with this shown of the state that was searched, or nothing. */
+export function addressWithCoverage(url: URL, view: CoverageView | undefined): string {
+  return addressWith(url, coverageNames, view === undefined ? [] : [coverageParameter(view)]);
+}
+
+function coverageParameter(view: CoverageView): readonly [name: string, value: string] {
+  return view.kind === "changes" ? ["since", view.since] : [view.kind, "1"];
+}
+
 /** What remains of an address if nothing is shown besides the results: equal for one search. */
 export function addressOfSearch(url: URL): string {
-  return addressWithGroup(url, undefined);
+  return addressWith(url, [groupName, ...coverageNames], []);
+}
+
+function addressWith(
+  url: URL,
+  without: readonly string[],
+  added: readonly (readonly [name: string, value: string])[],
+): string {
+  const parameters = new URLSearchParams(url.search);
+  for (const name of without) parameters.delete(name);
+  for (const [name, value] of added) parameters.set(name, value);
+  return `${url.pathname}?${parameters}`;
 }

@@ -8,6 +8,7 @@ import type { ComponentType } from "preact";
 import { loadPart } from "../route/load-part.js";
 import { address, navigate } from "../route/router.js";
 import { addressWithGroup, groupOfAddress, tellingGroup } from "./panel-address.js";
+import { CoverageMark } from "./covered/coverage-mark.js";
 import type { SaveDialogProps } from "./save-dialog.js";
 import type { ShareMenuProps } from "./share-menu.js";
 
@@ -19,6 +20,7 @@ export function RunSummary({ run }: { readonly run: SearchRun }) {
   return (
     <div class="summary">
       <p role="status">{describe(run)}</p>
+      <CoverageMark run={run} />
       {isSearching && <span class="spinner" aria-hidden="true" />}
       <span class="summary-tools">
         {isSearching && (

@@ -8,7 +8,7 @@ import { addKeys } from "../ui/keys.js";
 import { usePart } from "../route/load-part.js";
 import { ErrorText, Notice, Waiting } from "../ui/states.js";
 import { FilterPanel } from "./filter-panel.js";
-import { groupOfAddress } from "./panel-address.js";
+import { coverageOfAddress, groupOfAddress } from "./panel-address.js";
 import { SearchHome } from "./search-home.js";
 import { RunNotices } from "./run-notices.js";
 import { RunSummary } from "./run-summary.js";
@@ -44,6 +44,7 @@ export function SearchPage() {
       <div class="search-results">
         <RunSummary run={run} />
         <RunNotices run={run} />
+        <Coverage run={run} />
         <CountedGroups run={run} />
         <Results key={run.id} run={run} />
       </div>
@@ -58,6 +59,15 @@ function CountedGroups({ run }: { readonly run: SearchRun }) {
   if (by === undefined) return null;
   if (error !== undefined) return <PartError error={error} />;
   return part === undefined ? <Waiting what="the counts" /> : <part.GroupPanel run={run} by={by} />;
+}
+
+/** What was searched, or what changes, if the address asks for it. */
+function Coverage({ run }: { readonly run: SearchRun }) {
+  const view = coverageOfAddress(address.value);
+  const { part, error } = usePart(view !== undefined, () => import("./covered/coverage-panel.js"));
+  if (view === undefined) return null;
+  if (error !== undefined) return <PartError error={error} />;
+  return part === undefined ? <Waiting what="what was searched" /> : <part.CoveragePanel run={run} view={view} />;
 }
 
 function PartError({ error }: { readonly error: unknown }) {

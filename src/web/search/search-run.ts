@@ -1,6 +1,7 @@
 import { effect, signal } from "@preact/signals";
-import type { Alert, Filter, Progress, StreamError } from "../../model/stream-events.js";
+import type { Alert, Filter, Progress, Receipt, StreamError } from "../../model/stream-events.js";
 import { ApiError } from "../api/api-error.js";
+import type { Answer } from "../api/use-graphql.js";
 import { addFilters } from "../../query/plan/rewrite.js";
 import { readEvents } from "../api/event-stream.js";
 import { queryOfAddress, type QueryState } from "../query/query-state.js";
@@ -42,6 +43,8 @@ export class SearchRun {
   readonly error = signal<Error | undefined>(undefined);
   /** Grows with each event of matches. */
   readonly version = signal(0);
+  /** What it covers, once that was asked for. */
+  readonly receipt = signal<Answer<Receipt> | undefined>(undefined);
   /** Where the page was scrolled to when it was left; undefined for its top. */
   place: ListPlace | undefined;
   /** What was folded and unfolded, by the keys of the results. */
