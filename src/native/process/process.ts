@@ -12,7 +12,7 @@ import { addonIfBuilt, type Addon } from "../kernel/addon.js";
 import { forgetChild, recordChild } from "./child-registry.js";
 
 export interface ProcessCommand {
-  /** Looked up in the `PATH` of the environment. */
+  /** An absolute path, or a name that is looked up in the `PATH` of the environment. */
   readonly name: string;
   /** Paths that are not UTF-8 are as `decodePath` returns them; without the addon, no process can be started with them. */
   readonly args: readonly string[];
@@ -108,7 +108,7 @@ function readEnding(pid: number, addon: Addon): Ending | null {
 }
 
 function findExecutable(name: string, path: string): string {
-  for (const folder of path.split(":")) {
+  for (const folder of name.startsWith("/") ? [""] : path.split(":")) {
     const file = join(folder, name);
     try {
       accessSync(file, constants.X_OK);
