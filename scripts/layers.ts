@@ -124,7 +124,8 @@ export const layers: readonly Layer[] = [
     folder: "codehost",
     number: 7,
     runsIn: "main, cli",
-    holds: "the lists of repositories of code hosts: GitHub, GitLab, Gitea, lists of URLs, folders",
+    holds:
+      "the lists of repositories of code hosts: GitHub, GitLab, Gitea, Bitbucket, Azure DevOps, Gerrit, lists of URLs, commands, folders",
   },
   {
     folder: "jobs",

@@ -1,27 +1,12 @@
 import { isObject } from "../base/is-object.js";
-import type { ListedRepository } from "./connection.js";
+import type { ApiKindName, ListedRepository } from "./connection.js";
+import { azureDevops } from "./hosts/azure-devops.js";
+import { bitbucketCloud } from "./hosts/bitbucket-cloud.js";
+import { bitbucketDataCenter } from "./hosts/bitbucket-data-center.js";
+import { gerrit } from "./hosts/gerrit.js";
+import { type ApiKind, below, escapeName, integer, text } from "./hosts/api-kind.js";
+import { type HostItem, numberedPages } from "./hosts/pages.js";
 
-/** An item of a page, as the host sends it. */
-export type HostItem = Readonly<Record<string, unknown>>;
-
-/** What differs between the interfaces of code hosts. */
-export interface ApiKind {
-  /** Where the API of the host at a URL is; ends with a slash. The URL of the API itself is accepted, too. */
-  apiUrl(url: URL): URL;
-  readonly pageSize: number;
-  readonly pageSizeName: string;
-  /** Asks for an order in which what is added comes last. */
-  readonly order: Readonly<Record<string, string>>;
-  headers(token: string): Readonly<Record<string, string>>;
-  /** The paths to try for an owner, which is an organization or a user: the next one if the host knows no such one. */
-  ownerPaths(owner: string): readonly string[];
-  /** The path of the repositories that the token's owner is a member of. */
-  readonly ownPath: string;
-  read(item: HostItem): ListedRepository;
-}
-
-const text = (value: unknown): string => (typeof value === "string" ? value : "");
-const integer = (value: unknown): number => (Number.isSafeInteger(value) ? (value as number) : 0);
 const texts = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.filter((one) => text(one) !== "") : [];
 
@@ -81,25 +66,16 @@ function readLabItem(item: HostItem): ListedRepository {
   };
 }
 
-const escapeName = encodeURIComponent;
-
-function below(url: URL, path: string): URL {
-  const base = new URL(url.pathname.endsWith("/") ? url : `${url.href}/`);
-  return base.pathname.endsWith(`/${path}`) ? base : new URL(path, base);
-}
-
 /** The API of github.com has a host of its own; other GitHub hosts are configured with the URL of theirs. */
 function githubApi(url: URL): URL {
   const isSite = /^(?:www\.)?github\.com$/.test(url.hostname) && url.pathname === "/";
   return isSite ? new URL("https://api.github.com/") : below(url, "");
 }
 
-export const apiKinds: Readonly<Record<"github" | "gitlab" | "gitea", ApiKind>> = {
+export const apiKinds: Readonly<Record<ApiKindName, ApiKind>> = {
   github: {
     apiUrl: githubApi,
-    pageSize: 100,
-    pageSizeName: "per_page",
-    order: { sort: "created", direction: "asc" },
+    pages: numberedPages({ per_page: "100", sort: "created", direction: "asc" }),
     headers: (token) => ({
       Accept: "application/vnd.github+json",
       "X-GitHub-Api-Version": "2022-11-28",
@@ -111,9 +87,7 @@ export const apiKinds: Readonly<Record<"github" | "gitlab" | "gitea", ApiKind>> 
   },
   gitlab: {
     apiUrl: (url) => below(url, "api/v4/"),
-    pageSize: 100,
-    pageSizeName: "per_page",
-    order: { order_by: "id", sort: "asc" },
+    pages: numberedPages({ per_page: "100", order_by: "id", sort: "asc" }),
     headers: (token) => ({ Accept: "application/json", ...(token === "" ? {} : { "PRIVATE-TOKEN": token }) }),
     ownerPaths: (owner) => [
       `groups/${escapeName(owner)}/projects?include_subgroups=true&with_shared=false`,
@@ -124,12 +98,14 @@ export const apiKinds: Readonly<Record<"github" | "gitlab" | "gitea", ApiKind>> 
   },
   gitea: {
     apiUrl: (url) => below(url, "api/v1/"),
-    pageSize: 50,
-    pageSizeName: "limit",
-    order: {},
+    pages: numberedPages({ limit: "50" }),
     headers: (token) => ({ Accept: "application/json", ...(token === "" ? {} : { Authorization: `token ${token}` }) }),
     ownerPaths: (owner) => [`orgs/${escapeName(owner)}/repos`, `users/${escapeName(owner)}/repos`],
     ownPath: "user/repos",
     read: (item) => readHubItem(item, isPublicOnGitea(item)),
   },
+  "bitbucket-cloud": bitbucketCloud,
+  "bitbucket-data-center": bitbucketDataCenter,
+  "azure-devops": azureDevops,
+  gerrit,
 };

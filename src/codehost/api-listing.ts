@@ -1,7 +1,8 @@
 import { errorMessage, TrawlError } from "../base/errors.js";
-import { isObject } from "../base/is-object.js";
-import { type ApiKind, apiKinds, type HostItem } from "./api-kinds.js";
-import type { ConnectionConfig, ListedRepository, Listing } from "./connection.js";
+import { apiKinds } from "./api-kinds.js";
+import type { ApiConnection, ListedRepository, Listing } from "./connection.js";
+import type { ApiKind, ItemPlace } from "./hosts/api-kind.js";
+import type { HostItem, HostPage } from "./hosts/pages.js";
 import { type HostResponse, readUrl } from "./host-request.js";
 
 /** A list that changes while its pages are read is read again, so many times in all. */
@@ -13,26 +14,23 @@ const emptyPagesMax = 20;
 /**
  * Lists the repositories of a host through its API, page by page. Throws if any page cannot be read.
  *
- * A page that is shorter than requested is not the last one: hosts cap pages. The pages end where the header `Link` has no
- * next one or, without that header, with a page that has nothing new. If the host tells a total, and it changes while pages
+ * A page that is shorter than requested is not the last one: hosts cap pages. The pages end where the host says that there is no
+ * next one or, if it does not tell, with a page that has nothing new. If the host tells a total, and it changes while pages
  * are read, a repository may have moved to a page that was read already, and all are read again. With fewer repositories
  * than the total, the list is not whole.
  */
-export async function listHost(
-  config: ConnectionConfig & { readonly kind: "github" | "gitlab" | "gitea" },
-  token: string,
-  signal: AbortSignal,
-): Promise<Listing> {
+export async function listHost(config: ApiConnection, token: string, signal: AbortSignal): Promise<Listing> {
   const kind = apiKinds[config.kind];
   const reader = new PageReader(config, kind, token, signal);
   const listed = new Map<string, ListedRepository>();
   const problems: string[] = [];
-  const owners = config.owners.length === 0 ? [[kind.ownPath]] : config.owners.map((owner) => kind.ownerPaths(owner));
+  const owners =
+    config.owners.length === 0 ? [[kind.ownPath ?? ""]] : config.owners.map((owner) => kind.ownerPaths(owner));
   for (const paths of owners) {
     const { items, problem } = await reader.readFirst(paths);
     for (const item of items) {
-      const repository = kind.read(item);
-      listed.set(repository.name, repository);
+      const repository = kind.read(item, reader.place);
+      if (repository !== undefined) listed.set(repository.name, repository);
     }
     if (problem !== "") problems.push(problem);
   }
@@ -49,18 +47,21 @@ interface Pages {
 }
 
 class PageReader {
-  readonly #config: ConnectionConfig;
+  readonly place: ItemPlace;
+  readonly #config: ApiConnection;
   readonly #kind: ApiKind;
   readonly #token: string;
   readonly #signal: AbortSignal;
   /** Of the owners that have been read. */
   #count = 0;
 
-  constructor(config: ConnectionConfig, kind: ApiKind, token: string, signal: AbortSignal) {
+  constructor(config: ApiConnection, kind: ApiKind, token: string, signal: AbortSignal) {
     this.#config = config;
     this.#kind = kind;
     this.#token = token;
     this.#signal = signal;
+    const hasToken = token !== "";
+    this.place = { apiUrl: kind.apiUrl(new URL(config.url), hasToken), hasToken };
   }
 
   /** All pages of the first path that the host knows. */
@@ -94,29 +95,44 @@ class PageReader {
   }
 
   async #readAll(path: string): Promise<Pages> {
-    const url = new URL(path, this.#kind.apiUrl(new URL(this.#config.url)));
-    url.searchParams.set(this.#kind.pageSizeName, String(this.#kind.pageSize));
-    for (const [name, value] of Object.entries(this.#kind.order)) url.searchParams.set(name, value);
+    const url = new URL(path, this.place.apiUrl);
+    setParameters(url, this.#kind.pages.first);
     const found = new FoundItems();
     const totals: (number | undefined)[] = [];
     let emptyCount = 0;
-    for (let page = 1; ; page++) {
-      url.searchParams.set("page", String(page));
+    let itemCount = 0;
+    for (let number = 1; ; number++) {
       const response = await readUrl(url, this.#kind.headers(this.#token), this.#signal);
-      const items = parsePage(response, url);
+      const { items, total, hasNext, next } = this.#parse(response, url, number, itemCount);
+      setParameters(url, next);
+      itemCount += items.length;
       const newCount = found.add(items);
       this.#requireFew(url, this.#count + found.count);
-      totals.push(readTotal(response));
+      totals.push(total);
       emptyCount = items.length === 0 ? emptyCount + 1 : 0;
-      const next = hasNext(response);
       const isRepeated = newCount === 0 && items.length > 0;
-      if (next === true && !isRepeated && emptyCount <= emptyPagesMax) continue;
-      if (next === undefined && newCount > 0 && !isReached(totals, found.count)) continue;
+      if (hasNext === true && !isRepeated && emptyCount <= emptyPagesMax) continue;
+      if (hasNext === undefined && newCount > 0 && !isReached(totals, found.count)) continue;
       const lastTotal = totals.at(-1);
       const isShort = lastTotal !== undefined && found.count < lastTotal;
-      const isSteady = totals.every((total) => total === lastTotal) && !(next === true);
+      const isSteady = totals.every((total) => total === lastTotal) && !(hasNext === true);
       return { items: found.items, isSteady, problem: this.#problem(url, found.count, lastTotal, isShort, isSteady) };
     }
+  }
+
+  #parse(response: HostResponse, url: URL, number: number, itemCount: number): HostPage {
+    const { pages } = this.#kind;
+    const { prologue = "" } = pages;
+    const text = response.text.startsWith(prologue) ? response.text.slice(prologue.length) : response.text;
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch (error) {
+      throw new TrawlError("git", `${url.origin}${url.pathname} sent no JSON: ${errorMessage(error)}`);
+    }
+    const page = pages.read(value, response, number, itemCount);
+    if (page === undefined) throw new TrawlError("git", `${url.origin}${url.pathname} sent no list`);
+    return page;
   }
 
   #problem(url: URL, count: number, total: number | undefined, isShort: boolean, isSteady: boolean): string {
@@ -162,24 +178,6 @@ function isReached(totals: readonly (number | undefined)[], count: number): bool
   return total !== undefined && count >= total;
 }
 
-function parsePage({ text }: HostResponse, url: URL): readonly HostItem[] {
-  let page: unknown;
-  try {
-    page = JSON.parse(text);
-  } catch (error) {
-    throw new TrawlError("git", `${url.origin}${url.pathname} sent no JSON: ${errorMessage(error)}`);
-  }
-  if (!Array.isArray(page)) throw new TrawlError("git", `${url.origin}${url.pathname} sent no list`);
-  return page.filter(isObject);
-}
-
-/** `X-Total-Count` of Gitea and Forgejo, `X-Total` of GitLab; undefined if it is not told. */
-function readTotal({ headers }: HostResponse): number | undefined {
-  const text = headers["x-total-count"] ?? headers["x-total"];
-  return typeof text === "string" && /^[0-9]{1,9}$/.test(text) ? Number(text) : undefined;
-}
-
-/** Whether the header `Link` tells of another page; undefined without it. Its URLs are not used: the token would be sent there. */
-function hasNext({ headers: { link } }: HostResponse): boolean | undefined {
-  return link === undefined ? undefined : /rel="?next"?/.test(String(link));
+function setParameters(url: URL, parameters: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
 }

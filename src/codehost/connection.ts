@@ -1,12 +1,32 @@
-/** Where repositories are listed. `gitea` is also Forgejo's; `list` is a list of git URLs, `folder` one of repositories. */
-export type ConnectionKind = "github" | "gitlab" | "gitea" | "list" | "folder";
+/** Code hosts whose API lists repositories. `gitea` is also Forgejo's. */
+export type ApiKindName =
+  | "github"
+  | "gitlab"
+  | "gitea"
+  | "bitbucket-cloud"
+  | "bitbucket-data-center"
+  | "azure-devops"
+  | "gerrit";
+
+/** Where repositories are listed. `list` is a list of git URLs, `folder` one of repositories, `command` prints a list. */
+export type ConnectionKind = ApiKindName | "list" | "folder" | "command";
+
+/** A connection to the API of a code host. */
+export type ApiConnection = ConnectionConfig & { readonly kind: ApiKindName };
+
+/** Whether the operator, and not somebody else, has written which repositories there are. */
+export function isLocal({ kind }: Pick<ConnectionConfig, "kind">): boolean {
+  return kind === "list" || kind === "folder" || kind === "command";
+}
 
 /** The configuration of a connection to a code host. */
 export interface ConnectionConfig {
   readonly name: string;
   readonly kind: ConnectionKind;
-  /** Of the host or its API; a path or URL for `list`, a path for `folder`. */
+  /** Of the host or its API; a path or URL for `list`, a path for `folder`, the program for `command`. */
   readonly url: string;
+  /** The program that prints the list, and its arguments; empty for other kinds. */
+  readonly command: readonly string[];
   /** Where to read the token; "" for none. */
   readonly credential: string;
   /** Organizations, groups and users; if empty, the repositories that the token's owner is a member of. */

@@ -6,6 +6,7 @@ import { RateLimitError } from "../base/rate-limit.js";
 import { readSecret } from "../base/secret-source.js";
 import type { RepositoryConfig } from "../model/repository.js";
 import { listHost } from "./api-listing.js";
+import { listCommand } from "./command-listing.js";
 import { compareLists, type ListChanges, type ListingAttempt, ListingRecord } from "./listing-record.js";
 import type { ConnectionConfig, Listing } from "./connection.js";
 import { listFolder } from "./folder-listing.js";
@@ -308,6 +309,8 @@ export class Connections {
         return await listUrls(config, token, signal);
       case "folder":
         return await listFolder(config, this.#services.dataFolder, signal);
+      case "command":
+        return await listCommand(config, signal);
       default:
         return await listHost({ ...config, kind }, token, signal);
     }

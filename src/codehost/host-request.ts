@@ -33,7 +33,9 @@ export async function readUrl(
   if (limit !== undefined) throw new RateLimitError(url.host, limit);
   const message = `${url.origin}${url.pathname} answered ${status}: ${text.slice(0, 200).replaceAll(/\s+/g, " ")}`;
   if (status === 404) throw new TrawlError("not-found", message);
-  if (status === 401 || status === 403) throw new TrawlError("forbidden", `${message}; check the token`);
+  // Azure DevOps answers with a page for people and 203 if it does not accept a token.
+  if (status === 401 || status === 403 || status === 203)
+    throw new TrawlError("forbidden", `${message}; check the token`);
   if (status >= 300 && status < 400)
     throw new TrawlError(
       "bad-config",

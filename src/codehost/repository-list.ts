@@ -67,9 +67,14 @@ export async function listUrls(
   const text = /^https?:/.test(url)
     ? (await readUrl(new URL(url), token === "" ? {} : { Authorization: `Bearer ${token}` }, signal)).text
     : await readList(url);
-  const items = parseRepositoryList(text, url, "/");
+  return toListing(text, url, maxRepositories);
+}
+
+/** The repositories in the text of a list. `place` names it in messages. */
+export function toListing(text: string, place: string, maxRepositories: number): Listing {
+  const items = parseRepositoryList(text, place, "/");
   if (items.length > maxRepositories)
-    throw new TrawlError("bad-config", `${url} has more than ${maxRepositories} lines: raise maxRepositories`);
+    throw new TrawlError("bad-config", `${place} has more than ${maxRepositories} lines: raise maxRepositories`);
   return wholeListing(
     items.map((item) => ({ ...plainRepository(String(item.name), String(item.url)), ...readAttributes(item) })),
   );

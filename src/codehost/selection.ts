@@ -3,7 +3,7 @@ import { errorMessage } from "../base/errors.js";
 import { plainHost } from "../git/run/remote-url.js";
 import type { RemoteSource, RepositoryConfig } from "../model/repository.js";
 import { TextPattern } from "../regexp/match/text-pattern.js";
-import type { ConnectionConfig, ListedRepository } from "./connection.js";
+import { type ConnectionConfig, isLocal, type ListedRepository } from "./connection.js";
 
 /** The repositories to mirror, and those that cannot be. */
 export interface Selection {
@@ -90,7 +90,7 @@ export function findSource({ name, url, hosts }: ConnectionConfig): RemoteSource
 
 /** Whether a URL is at the host of the connection, so that its token may be sent there; `api.` may begin the latter. */
 function mayHaveToken(config: ConnectionConfig, url: string): boolean {
-  if (config.kind === "list" || config.kind === "folder" || !URL.canParse(url)) return false;
+  if (isLocal(config) || !URL.canParse(url)) return false;
   const host = new URL(config.url);
   const remote = new URL(url);
   const isApi = host.hostname.startsWith("api.") && host.hostname.slice("api.".length) === remote.hostname;

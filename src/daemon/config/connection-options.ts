@@ -14,10 +14,22 @@ export const connectionTable = {
   kind: {
     kind: "choice",
     default: "github",
-    choices: ["github", "gitlab", "gitea", "list", "folder"],
+    choices: [
+      "github",
+      "gitlab",
+      "gitea",
+      "bitbucket-cloud",
+      "bitbucket-data-center",
+      "azure-devops",
+      "gerrit",
+      "list",
+      "folder",
+      "command",
+    ],
     sample: "github",
     description:
-      "GitHub, GitLab, Gitea or Forgejo; a list of git URLs, one per line as `NAME URL` or `URL`; or a folder of repositories.",
+      "GitHub; GitLab; Gitea or Forgejo; Bitbucket; Azure DevOps; Gerrit; a list of git URLs, one per line as `NAME URL` or `URL`; " +
+      "a folder of repositories; or a command that prints such a list.",
   },
   url: {
     kind: "string",
@@ -25,8 +37,15 @@ export const connectionTable = {
     pattern: "^(https?://[^\\s@\\u0000-\\u001f]+|/[^\\u0000-\\u001f]*)$",
     allowed: "http(s)://, or an absolute path for list and folder",
     sample: "https://api.github.com",
+    defaultText: "none; required except for command",
     description:
       "Address of the host; for GitHub, that of its API: https://api.github.com, or https://HOST/api/v3. The file or URL of the list, or the folder.",
+  },
+  command: {
+    kind: "strings",
+    default: [],
+    description:
+      "For the kind command: the absolute path of a program and its arguments, without a shell. It prints the list within five minutes.",
   },
   credential: {
     kind: "string",
@@ -42,7 +61,8 @@ export const connectionTable = {
     kind: "strings",
     default: [],
     description:
-      "Organizations, groups and users whose repositories are listed; if empty, all that the token's owner is a member of.",
+      "Organizations, groups and users whose repositories are listed; workspaces or WORKSPACE/PROJECT of Bitbucket Cloud, projects of Bitbucket " +
+      "Data Center, ORGANIZATION or ORGANIZATION/PROJECT of Azure DevOps, folders of Gerrit; if empty, all that the token's owner is a member of.",
   },
   include: {
     kind: "strings",
@@ -83,7 +103,7 @@ export const connectionTable = {
     default: "",
     pattern: "^[^\\s@:\\\\\\u0000-\\u001f\\u007f]{0,200}$",
     allowed: "text without spaces and @ : \\",
-    defaultText: "the host and a slash, or nothing for list and folder",
+    defaultText: "the host and a slash, or nothing for list, folder and command",
     description: "Begins the name of each repository.",
   },
   interval: {
@@ -104,4 +124,4 @@ export const connectionTable = {
   },
 } as const satisfies Record<string, OptionRow>;
 
-export const connectionRequired = ["name", "kind", "url"] as const;
+export const connectionRequired = ["name", "kind"] as const;

@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { errorMessage } from "../../base/errors.js";
-import type { ConnectionConfig } from "../../codehost/connection.js";
+import { apiKinds } from "../../codehost/api-kinds.js";
+import { type ApiKindName, type ConnectionConfig, isLocal } from "../../codehost/connection.js";
 import { TextPattern } from "../../regexp/match/text-pattern.js";
 import { connectionTable } from "./connection-options.js";
 import type { OptionRow } from "./options.js";
@@ -19,7 +20,8 @@ export function fileConnections(file: ConfigFile, problems: string[]): Connectio
   const seen = new Set<string>();
   return items.map((item: Partial<Item>, at) => {
     const { interval, ...fields } = { ...defaults, ...item } as Item;
-    const config = { ...fields, prefix: item.prefix ?? defaultPrefix(fields), intervalSeconds: interval };
+    const url = fields.kind === "command" ? (fields.command[0] ?? "") : fields.url;
+    const config = { ...fields, url, prefix: item.prefix ?? defaultPrefix(fields), intervalSeconds: interval };
     const where = `${file.path}:${findLine(file, ["connections", String(at)])}`;
     if (seen.has(config.name)) problems.push(`${where}: a connection named "${config.name}" is defined twice`);
     seen.add(config.name);
@@ -30,20 +32,24 @@ export function fileConnections(file: ConfigFile, problems: string[]): Connectio
 
 /** `github.com/` for `https://api.github.com`. */
 function defaultPrefix({ kind, url }: Pick<Item, "kind" | "url">): string {
-  if (kind === "list" || kind === "folder" || !URL.canParse(url)) return "";
+  if (isLocal({ kind }) || !URL.canParse(url)) return "";
   const { hostname } = new URL(url);
-  return `${kind === "github" ? hostname.replace(/^api\./, "") : hostname}/`;
+  return `${kind === "github" || kind === "bitbucket-cloud" ? hostname.replace(/^api\./, "") : hostname}/`;
 }
 
 function findProblems(config: ConnectionConfig): string[] {
   const problems: string[] = [];
   const isPath = config.url.startsWith("/");
+  const isHost = !isLocal(config);
   if (config.kind === "folder" && !isPath) problems.push("url must be an absolute path");
-  if (config.kind !== "folder" && config.kind !== "list" && isPath)
-    problems.push("url must begin with http:// or https://");
-  if (!isPath && !URL.canParse(config.url)) problems.push(`url is not valid: ${config.url}`);
-  const isHost = config.kind !== "list" && config.kind !== "folder";
-  if (isHost && config.owners.length === 0 && config.credential === "")
+  if (config.kind === "command") problems.push(...commandProblems(config));
+  else if (config.command.length > 0) problems.push("command is only for the kind command");
+  else if (config.url === "") problems.push("it needs a url");
+  if (isHost && isPath) problems.push("url must begin with http:// or https://");
+  if (!isPath && config.url !== "" && !URL.canParse(config.url)) problems.push(`url is not valid: ${config.url}`);
+  if (isHost && config.owners.length === 0 && apiKinds[config.kind as ApiKindName].ownPath === undefined)
+    problems.push(`it needs owners: ${config.kind} lists no repositories of a token`);
+  else if (isHost && config.owners.length === 0 && config.credential === "" && config.kind !== "gerrit")
     problems.push("it needs owners, or a credential whose repositories are listed");
   const isHostName = (host: string): boolean =>
     host === "*" || (URL.canParse(`http://${bracket(host)}/`) && (isIP(host) !== 0 || !/[:/@?#\\*\s]/.test(host)));
@@ -56,6 +62,14 @@ function findProblems(config: ConnectionConfig): string[] {
       problems.push(`${JSON.stringify(source)} is not a regular expression: ${errorMessage(error)}`);
     }
   }
+  return problems;
+}
+
+function commandProblems({ command, credential }: ConnectionConfig): string[] {
+  const problems: string[] = [];
+  if (!command[0]?.startsWith("/")) problems.push("command must begin with the absolute path of a program");
+  if (command.some((word) => word.includes("\0"))) problems.push("command must not contain NUL");
+  if (credential !== "") problems.push("a command takes no credential: it reads what it needs itself");
   return problems;
 }
 

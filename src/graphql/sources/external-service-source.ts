@@ -15,7 +15,7 @@ const configuredKey = 1;
 export interface ExternalServiceSource {
   readonly __typename: "ExternalService";
   readonly id: string;
-  readonly kind: "GITHUB" | "GITLAB" | "LOCALGIT" | "OTHER";
+  readonly kind: (typeof shownKinds)[ConnectionKind];
   readonly displayName: string;
   readonly config: string;
   readonly createdAt: string;
@@ -30,13 +30,18 @@ export interface ExternalServiceSource {
   readonly connection: ConnectionDetails | undefined;
 }
 
-const shownKinds: Readonly<Record<ConnectionKind, ExternalServiceSource["kind"]>> = {
+const shownKinds = {
   github: "GITHUB",
   gitlab: "GITLAB",
   gitea: "OTHER",
+  "bitbucket-cloud": "BITBUCKETCLOUD",
+  "bitbucket-data-center": "BITBUCKETSERVER",
+  "azure-devops": "AZUREDEVOPS",
+  gerrit: "GERRIT",
   list: "OTHER",
   folder: "LOCALGIT",
-};
+  command: "OTHER",
+} as const satisfies Record<ConnectionKind, string>;
 
 /** All services: the operator's list first, then the connections in the order of the configuration. */
 export async function externalServices(context: RequestContext): Promise<readonly ExternalServiceSource[]> {

@@ -1,7 +1,7 @@
 /** Code hosts: small servers answer as they do. */
 import { execFileSync } from "node:child_process";
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type IncomingMessage } from "node:http";
+import { createServer } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import { proxyFor } from "../../../src/base/proxies.js";
 import { findRateLimit } from "../../../src/base/rate-limit.js";
 import { apiKinds } from "../../../src/codehost/api-kinds.js";
 import { listHost } from "../../../src/codehost/api-listing.js";
-import type { ConnectionConfig } from "../../../src/codehost/connection.js";
+import type { ApiConnection as Api } from "../../../src/codehost/connection.js";
 import { Connections, type ConnectionStatus } from "../../../src/codehost/connections.js";
 import { listFolder } from "../../../src/codehost/folder-listing.js";
 import { listUrls } from "../../../src/codehost/repository-list.js";
@@ -24,6 +24,7 @@ import { RemoteRules } from "../../../src/git/mirror/remote-rules.js";
 import { parseRemoteUrl } from "../../../src/git/run/remote-url.js";
 import type { RepositoryConfig } from "../../../src/model/repository.js";
 import { chooseByName } from "../../../src/sync/repositories/shared-names.js";
+import { type Answer, codeHost as host, connection } from "../../support/code-host.js";
 import { runCommand, textsOnly, type DaemonProcess } from "../../support/daemon.js";
 import { isFull } from "../../support/full-run.js";
 import { GitFixture } from "../../support/git-fixture.js";
@@ -31,51 +32,6 @@ import { GraphqlSite } from "../../support/graphql-site.js";
 import { type Answer as RemoteAnswer, serveHttp } from "../../support/http-remote.js";
 import { configure, restartSharedDaemon, sharedDaemon } from "../../support/shared-daemon.js";
 import { until, waitMsMax } from "../../support/waiting.js";
-
-type Api = ConnectionConfig & { readonly kind: "github" | "gitlab" | "gitea" };
-
-function connection(changes: Partial<Api>): Api {
-  return {
-    name: "acme",
-    kind: "github",
-    url: "https://api.github.com",
-    credential: "",
-    owners: ["acme"],
-    include: [],
-    exclude: [],
-    forks: true,
-    archived: true,
-    ssh: false,
-    hosts: ["h", "github.com"],
-    readers: [],
-    prefix: "host/",
-    intervalSeconds: 3600,
-    maxRepositories: 1000,
-    ...changes,
-  };
-}
-
-interface Answer {
-  readonly status?: number;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: unknown;
-}
-
-async function host(t: Test, answer: (url: URL) => Answer) {
-  const requests: { readonly url: URL; readonly headers: IncomingMessage["headers"] }[] = [];
-  const server = createServer((request, response) => {
-    const url = new URL(request.url ?? "", "http://host");
-    requests.push({ url, headers: request.headers });
-    const { status = 200, headers = {}, body = [] } = answer(url);
-    response.writeHead(status, headers).end(typeof body === "string" ? body : JSON.stringify(body));
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests };
-}
 
 const never = new AbortController().signal;
 
@@ -139,7 +95,8 @@ t.test("a repository is public only if every field that can say otherwise says s
     gitlab: { visibility: "public", repository_access_level: "enabled" },
     gitea: { private: false, internal: false, owner: { login: "acme", visibility: "public" } },
   };
-  const rows: readonly (readonly [kind: Api["kind"], changes: object, isPrivate: boolean])[] = [
+  const place = { apiUrl: new URL("https://h/"), hasToken: true };
+  const rows: readonly (readonly [kind: keyof typeof open, changes: object, isPrivate: boolean])[] = [
     ["github", {}, false],
     ["github", { private: true, visibility: "private" }, true],
     ["github", { private: true }, true],
@@ -174,7 +131,7 @@ t.test("a repository is public only if every field that can say otherwise says s
   ];
   for (const [kind, changes, isPrivate] of rows)
     t.equal(
-      apiKinds[kind].read({ ...open[kind], ...changes }).private,
+      apiKinds[kind].read({ ...open[kind], ...changes }, place)?.private,
       isPrivate,
       `${kind} ${JSON.stringify(changes)}`,
     );

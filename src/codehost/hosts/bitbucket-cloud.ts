@@ -1,0 +1,69 @@
+import { isObject } from "../../base/is-object.js";
+import type { ListedRepository } from "../connection.js";
+import { type ApiKind, authorization, bearer, below, escapeName, text, withoutUser } from "./api-kind.js";
+import { type HostItem, type HostPages, itemsIn } from "./pages.js";
+
+/** The parameter `page` of Bitbucket may be a number or an opaque text. A longer one is none. */
+const pageLengthMax = 1_000;
+
+/**
+ * Each page has the URL of the next one. Only its `page` is used: the token would be sent to the rest. `size` is left out of
+ * some lists.
+ */
+const pages: HostPages = {
+  first: { pagelen: "100", sort: "created_on" },
+  read: (value) => {
+    const items = itemsIn(value, "values");
+    if (items === undefined || !isObject(value)) return undefined;
+    const { size, next } = value;
+    const page = URL.canParse(text(next)) ? (new URL(text(next)).searchParams.get("page") ?? "") : "";
+    return {
+      items: items.map((item) => ({ ...item, id: item["uuid"] ?? item["full_name"] })),
+      total: Number.isSafeInteger(size) ? (size as number) : undefined,
+      hasNext: page !== "" && page.length <= pageLengthMax,
+      next: { page },
+    };
+  },
+};
+
+function cloneUrl(item: HostItem, name: string): string {
+  const { links } = item;
+  const clones = isObject(links) ? links["clone"] : undefined;
+  const found = Array.isArray(clones) ? clones.find((one) => isObject(one) && one["name"] === name) : undefined;
+  return isObject(found) ? text(found["href"]) : "";
+}
+
+function read(item: HostItem): ListedRepository {
+  const { project } = item;
+  // A project that is private makes its repositories so; its field is left out of short forms.
+  const isProjectPublic = !isObject(project) || project["is_private"] === undefined || project["is_private"] === false;
+  return {
+    name: text(item["full_name"]),
+    url: withoutUser(cloneUrl(item, "https")),
+    sshUrl: cloneUrl(item, "ssh"),
+    fork: isObject(item["parent"]),
+    archived: false,
+    private: !(item["is_private"] === false && isProjectPublic),
+    stars: 0,
+    description: text(item["description"]),
+    topics: [],
+  };
+}
+
+/** Bitbucket Cloud. An owner is a workspace, as `acme`, or one of its projects, as `acme/KEY`. */
+export const bitbucketCloud: ApiKind = {
+  apiUrl: (url) =>
+    /^(?:www\.)?bitbucket\.org$/.test(url.hostname) && url.pathname === "/"
+      ? new URL("https://api.bitbucket.org/2.0/")
+      : below(url, "2.0/"),
+  pages,
+  headers: (token) => authorization(token, bearer),
+  ownerPaths: (owner) => {
+    const [workspace = "", ...project] = owner.split("/");
+    const filter = project.length === 0 ? "" : `?q=${escapeName(`project.key=${JSON.stringify(project.join("/"))}`)}`;
+    return [`repositories/${escapeName(workspace)}${filter}`];
+  },
+  // The list of all workspaces is being withdrawn by Bitbucket.
+  ownPath: undefined,
+  read,
+};
