@@ -165,11 +165,15 @@ export interface ListDirectory extends OfRepository {
   readonly countMax: number;
 }
 
-/** Names, one per line, with a slash after directories; in git's order. */
+/**
+ * Names, one per line, with a slash after directories; in git's order. `recursive`: instead the paths of all files and
+ * submodules below it, from the root.
+ */
 export interface PrintDirectory extends OfRepository {
   readonly kind: "print-directory";
   readonly commit: string;
   readonly path: string;
+  readonly recursive: boolean;
   /** Throws `bad-request` if there are more. */
   readonly byteCountMax: number;
 }

@@ -43,7 +43,7 @@ const isEntry = (path: string): boolean =>
   !path.startsWith("src/");
 
 /** The folders of src/web that every page builds on, bottom up; any other folder there is one page or a few. */
-const webFoundation: readonly string[] = ["api", "ui", "route", "editor", "query", "shell"];
+const webFoundation: readonly string[] = ["api", "ui", "route", "editor", "query", "finder", "shell"];
 
 interface Ban {
   readonly pattern: RegExp;

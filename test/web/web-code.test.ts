@@ -86,6 +86,42 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
     });
   });
 
+  await t.test("the finder finds files, symbols and repositories by parts of their names, by keys", async (t) => {
+    await until("symbols are known", async () => (await daemon.metric("trawl_index_shards_without_symbols")) === 0);
+    await withPage(t, browser, at(""), {}, async (page) => {
+      const chosen = page.locator('.finder [aria-selected="true"]');
+      await page.getByRole("link", { name: "src/", exact: true }).waitFor();
+      await page.keyboard.press("t");
+      await page.getByRole("combobox", { name: "Part of a name in example.org/code" }).waitFor();
+      await page.keyboard.type("srats:1");
+      await chosen.getByText("src/a.ts").waitFor();
+      await page.keyboard.press("Enter");
+      await page.waitForURL(/\/-\/blob\/src\/a\.ts\?L1$/);
+      await page.locator(".line.selected").waitFor();
+      await page.keyboard.press("/");
+      await page.keyboard.press("Control+k");
+      await page.keyboard.type("four");
+      await page.locator(".finder").getByRole("option", { name: "function · names/use.c" }).waitFor();
+      t.same(await findViolations(page), []);
+      await page.getByRole("button", { name: "Files" }).click();
+      await page.keyboard.type(" <");
+      await page.getByText("Nothing has such a name.").waitFor();
+      await page.getByRole("combobox", { name: /^Part of a name/ }).fill("ts");
+      await page.locator(".finder").getByRole("option", { name: "src/<b>.ts" }).waitFor();
+      t.notMatch(await page.locator(".finder").innerText(), /[\u202a-\u202e]/);
+      await page.getByRole("button", { name: "Repositories" }).click();
+      await page.keyboard.press("Control+a");
+      await page.keyboard.type("excode");
+      await chosen.getByText("example.org/code").waitFor();
+      await page.setViewportSize({ width: 375, height: 700 });
+      await page.emulateMedia({ colorScheme: "dark" });
+      t.same(await findViolations(page), []);
+      await page.keyboard.press("Enter");
+      await page.waitForURL(/\/example\.org\/code$/);
+      await page.locator(".finder").waitFor({ state: "hidden" });
+    });
+  });
+
   await t.test("a README in Markdown is rendered, its links are to files, and nothing in it runs", async (t) => {
     await withPage(t, browser, at("/-/tree/docs"), {}, async (page) => {
       const readme = page.locator(".readme");

@@ -494,6 +494,7 @@ export const operations: readonly Operation[] = [
       query("format", "An archive.", { type: "string", enum: ["zip", "tar"] }),
       query("maxBytes", "Answer with 204 if there is no file of at most this many bytes."),
       query("as", "text: as searches see the text, in UTF-8; 204 if it is none."),
+      query("list", "files: of a directory, the paths of all files below it, one a line."),
       header("Range", "Of a file."),
       header("If-None-Match", "Of an earlier answer."),
     ],

@@ -36,8 +36,9 @@ const archivesOfClientMax = 4;
 /** Limit on queued requests for files, or for archives; a further one is refused. */
 const waitingMax = 1024;
 
-/** Limit on the size of a directory listing. */
+/** Limits on the size of the listing of a directory, and on that of all files below it. The paths of Linux have 3 MiB. */
 const listingBytesMax = 4 << 20;
+const filesBytesMax = 32 << 20;
 
 const whole: OutputRange = { from: 0, to: Infinity };
 
@@ -62,7 +63,8 @@ interface Answer {
  * page: all files are served as plain text, whatever they contain. A tag identifies the state of each response, so a
  * client that already has it gets 304. With `maxBytes=`, anything but a file of at most that many bytes is answered with
  * 204, so that a page can ask for a text before it knows what is there. With `as=text`, the answer is the text that a
- * search finds in the file: decoded, in UTF-8 without a byte order mark; 204 if the file is not text.
+ * search finds in the file: decoded, in UTF-8 without a byte order mark; 204 if the file is not text. With `list=files`, a
+ * directory is answered with the paths of all files below it.
  */
 export function rawHandler(services: ContentServices, sharePercent: number): RawHandler {
   const files = new FairSemaphore(shareLimits(filesMax, waitingMax, sharePercent));
@@ -93,7 +95,10 @@ export function rawHandler(services: ContentServices, sharePercent: number): Raw
       if (entry.byteCount < 0) throw noContent(entry.path);
       const format = negotiateFormat(request);
       if (format !== "text") return sendArchive(services, archives, answer, found, format);
-      if (entry.kind !== "file") return sendDirectory(answer, found);
+      if (entry.kind !== "file")
+        return new URLSearchParams(request.query).get("list") === "files"
+          ? withPermit(files, "files", answer, () => sendFileNames(services, files, answer, found))
+          : sendDirectory(answer, found);
       return new URLSearchParams(request.query).get("as") === "text"
         ? sendText(services, files, answer, found)
         : sendFile(services, files, answer, found);
@@ -185,9 +190,34 @@ async function sendDirectory(
     repositoryId: commit.repository.record.id,
     commit: commit.oid,
     path: entry.path,
+    recursive: false,
     byteCountMax: listingBytesMax,
   });
   response.reply(200, { ...headers, ...plainText, ETag: etag }, text);
+}
+
+/** The text is in memory: the permit is held until the client has it. */
+async function sendFileNames(
+  services: ContentServices,
+  permits: FairSemaphore,
+  { request, response, headers, context }: Answer,
+  { commit, entry }: FoundEntry,
+): Promise<void> {
+  const etag = tagOfTree(commit, entry.oid, "files");
+  const namesHeaders = { ...headers, ...plainText, ETag: etag };
+  if (isKnown(request.headers, etag)) return response.replyHead(304, namesHeaders, undefined);
+  const { text } = await context.git.run({
+    kind: "print-directory",
+    repositoryId: commit.repository.record.id,
+    commit: commit.oid,
+    path: entry.path,
+    recursive: true,
+    byteCountMax: filesBytesMax,
+  });
+  if (request.method === "HEAD") return response.replyHead(200, namesHeaders, text.length);
+  if (text.length === 0) return response.reply(200, namesHeaders, "");
+  const stream = response.startSizedStream(200, namesHeaders, text.length);
+  await sendBytes(text, stream, readingLimits(services, permits));
 }
 
 async function sendArchive(
@@ -221,8 +251,8 @@ function readingLimits({ stallMs }: ContentServices, permits: FairSemaphore): Re
 }
 
 /** A tree is identified by its oid, except for the root, whose oid has not been read: the commit's is used instead. */
-function tagOfTree(commit: CommitSource, oid: string, format: ArchiveFormat | "text"): string {
-  return `"${oid === "" ? commit.oid : oid}-${format}"`;
+function tagOfTree(commit: CommitSource, oid: string, form: ArchiveFormat | "text" | "files"): string {
+  return `"${oid === "" ? commit.oid : oid}-${form}"`;
 }
 
 async function withPermit(

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { type PagePath, pageUrl, repositoryUrl } from "../../model/page-path.js";
 import { missingName } from "./found.js";
+import { finderScope } from "../finder/finder-state.js";
 import { directoryUrl, repositoryFilter, searchUrl } from "./code-urls.js";
 
 interface FrameProps {
@@ -42,6 +43,15 @@ function Tabs({ path }: { readonly path: PagePath }) {
         label="Indexes"
       />
       <a href={searchUrl(`${repositoryFilter({ name, revision })} `)}>Search here</a>
+      <button
+        type="button"
+        title="Find a file (t)"
+        onClick={() => {
+          finderScope.value = "files";
+        }}
+      >
+        Find a file
+      </button>
     </nav>
   );
 }

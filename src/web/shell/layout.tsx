@@ -1,13 +1,14 @@
 import "./layout.css";
 import "./header.css";
-import { signal, type Signal, useSignal } from "@preact/signals";
+import { signal, type Signal } from "@preact/signals";
 import type { ComponentChildren, ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
 import type { WebPageName } from "../../model/web-page.js";
 import { QueryField } from "../query/query-field.js";
-import { keyListOpen } from "../ui/keys.js";
+import { type FinderScope, finderScope } from "../finder/finder-state.js";
+import { addKeys, keyListOpen, type PageKey } from "../ui/keys.js";
 import { Failure, Notice, State, Waiting } from "../ui/states.js";
-import { isOutdated, loadPart } from "../route/load-part.js";
+import { isOutdated, loadPart, usePart } from "../route/load-part.js";
 import { address, page } from "../route/router.js";
 import { reloadWithQuery } from "../query/query-state.js";
 import { switchTheme, theme } from "../ui/theme.js";
@@ -38,27 +39,38 @@ export function Layout({ pages }: { readonly pages: PageLoaders }) {
         <Page pages={pages} />
       </main>
       <Keys />
+      <FinderDialog />
     </>
   );
 }
 
 /** The list of keys is loaded when it is first opened. */
 function Keys() {
-  const list = useSignal<ComponentType | undefined>(undefined);
-  const isOpen = keyListOpen.value;
+  const list = usePart(keyListOpen.value, () => import("./key-list.js"));
   useEffect(() => {
-    if (!isOpen || list.peek() !== undefined) return;
-    loadPart(() => import("./key-list.js")).then(
-      ({ KeyList }) => {
-        list.value = KeyList;
-      },
-      () => {
-        keyListOpen.value = false;
-      },
-    );
-  }, [isOpen, list]);
-  const List = list.value;
-  return List === undefined ? null : <List />;
+    if (list.error !== undefined) keyListOpen.value = false;
+  }, [list.error]);
+  return list.part === undefined ? null : <list.part.KeyList />;
+}
+
+/** So is what finds files, symbols and repositories by their names. */
+function FinderDialog() {
+  const finder = usePart(finderScope.value !== undefined, () => import("../finder/finder.js"));
+  useEffect(() => {
+    if (finder.error !== undefined) finderScope.value = undefined;
+  }, [finder.error]);
+  useEffect(() => addKeys([findKey("t", "Find a file", "files"), findKey("Ctrl-K", "Find by name", "all")]), []);
+  return finder.part === undefined ? null : <finder.part.Finder />;
+}
+
+function findKey(key: string, what: string, scope: FinderScope): PageKey {
+  return {
+    key,
+    what,
+    act: () => {
+      finderScope.value = scope;
+    },
+  };
 }
 
 function Page({ pages }: { readonly pages: PageLoaders }) {

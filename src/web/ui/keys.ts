@@ -2,7 +2,7 @@ import { signal } from "@preact/signals";
 
 /** A key that does something wherever the focus is, except in a field that takes text. */
 export interface PageKey {
-  /** As `KeyboardEvent.key`. */
+  /** As `KeyboardEvent.key`; `Ctrl-K` is with the control key or the command key, and also works in a field. */
   readonly key: string;
   /** A sentence without a full stop, for the list under `?`. */
   readonly what: string;
@@ -26,9 +26,10 @@ export function addKeys(keys: readonly PageKey[]): () => void {
 /** Starts listening. Called once. */
 export function listenForKeys(): void {
   document.addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || takesText(event.composedPath()[0]))
-      return;
-    const found = pageKeys.peek().findLast(({ key }) => key === event.key);
+    const withControl = event.ctrlKey || event.metaKey;
+    if (event.defaultPrevented || event.altKey || (!withControl && takesText(event.composedPath()[0]))) return;
+    const pressed = withControl ? `Ctrl-${event.key.toUpperCase()}` : event.key;
+    const found = pageKeys.peek().findLast(({ key }) => key === pressed);
     if (found === undefined || document.querySelector("dialog[open]") !== null) return;
     event.preventDefault();
     found.act();

@@ -144,15 +144,16 @@ async function directoryPage(
 
 async function printedDirectory(
   mirror: string,
-  { commit, path, byteCountMax }: PrintDirectory,
+  { commit, path, recursive, byteCountMax }: PrintDirectory,
   { stop }: ReadContext,
 ): Promise<GitReadAnswer<"print-directory">> {
-  const entries = await listDirectory(mirror, commit, path, false, stop);
-  const prefixLength = path === "" ? 0 : path.length + 1;
-  const lines = entries.map(
-    (entry) => `${escapeName(entry.path.slice(prefixLength))}${entry.kind === "directory" ? "/" : ""}\n`,
-  );
-  const text = encodePath(lines.join(""));
+  const prefix = path === "" ? "" : `${path}/`;
+  const names = recursive
+    ? (await listFileNames(mirror, commit, stop)).filter((name) => name.startsWith(prefix))
+    : (await listDirectory(mirror, commit, path, false, stop)).map(
+        (entry) => entry.path.slice(prefix.length) + (entry.kind === "directory" ? "/" : ""),
+      );
+  const text = encodePath(names.map((name) => `${escapeName(name)}\n`).join(""));
   if (text.length <= byteCountMax) return { text };
   throw new TrawlError(
     "bad-request",

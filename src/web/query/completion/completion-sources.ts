@@ -1,5 +1,5 @@
 import { escapeRegexp } from "../../../base/text.js";
-import type { StreamMatch } from "../../../model/stream-events.js";
+import type { StreamMatch, SymbolMatch } from "../../../model/stream-events.js";
 import { scan } from "../../../query/syntax/scan.js";
 import { readEvents } from "../../api/event-stream.js";
 import { graphql } from "../../api/graphql.js";
@@ -74,16 +74,34 @@ async function proposeSymbols(
   text: string,
   signal: AbortSignal,
 ): Promise<readonly Completion[]> {
-  const query = `${repositoryFilters(text)} type:symbol ${place.prefix}`;
-  const found = await firstMatches(query, symbolCount, signal);
-  const symbols = found.flatMap(({ symbols = [], path = "" }) =>
-    symbols.map(({ name, kind }) => ({ label: name, note: `${kind.toLowerCase()} · ${path}`, insert: `${name} ` })),
-  );
-  // Files come in the order of their best symbols; those of a file in the order of its lines.
-  const rank = ({ label }: Completion): number => nameRank(label.toLowerCase(), place.prefix.toLowerCase());
-  symbols.sort((a, b) => rank(a) - rank(b));
+  const symbols = await findSymbols(place.prefix, repositoryFilters(text), signal);
   const names = new Set<string>();
-  return symbols.filter(({ label }) => !names.has(label) && names.add(label)).slice(0, proposedMax);
+  return symbols
+    .filter(({ name }) => !names.has(name) && names.add(name))
+    .slice(0, proposedMax)
+    .map(({ name, kind, path }) => ({
+      label: name,
+      note: `${kind.toLowerCase()} · ${path}`,
+      insert: `${name} `,
+    }));
+}
+
+/** A symbol with the place where it is defined. */
+export interface FoundSymbol extends SymbolMatch {
+  readonly path: string;
+  readonly repository: string;
+}
+
+/** Symbols whose names have this part, those first that are it or begin with it; `filters` are of a query. */
+export async function findSymbols(part: string, filters: string, signal: AbortSignal): Promise<readonly FoundSymbol[]> {
+  const found = await firstMatches(`${filters} type:symbol ${part}`, symbolCount, signal);
+  // Files come in the order of their best symbols; those of a file in the order of its lines.
+  const rank = ({ name }: SymbolMatch): number => nameRank(name.toLowerCase(), part.toLowerCase());
+  return found
+    .flatMap(({ symbols = [], path = "", repository = "" }) =>
+      symbols.map((symbol) => ({ ...symbol, path, repository })),
+    )
+    .sort((a, b) => rank(a) - rank(b));
 }
 
 /** The whole name, the start of one, or some part. */
