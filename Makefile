@@ -23,7 +23,7 @@ endif
 client_sources := $(shell find clients/trawl-client/src -name '*.ts' 2>/dev/null) clients/trawl-client/tsconfig.json
 sources := $(shell find src test scripts native-bench -path src/web -prune -o -name '*.ts' -print 2>/dev/null) $(client_sources) tsconfig.json
 # The pages share modules with the daemon, such as the scanner of queries.
-web_sources := $(shell find src/web src/query src/model src/base src/regexp -type f 2>/dev/null) src/graphql/schema.graphql config/trawl.schema.json scripts/build-web.mjs scripts/schema-overview.mjs
+web_sources := $(shell find src/web src/query src/model src/base src/regexp -type f 2>/dev/null) src/graphql/schema.graphql config/trawl.schema.json docs/query-syntax.md scripts/build-web.mjs scripts/query-help.mjs scripts/schema-overview.mjs
 kernel_sources := $(shell find src/native -path src/native/build -prune -o \( -name '*.cc' -o -name '*.h' -o -name binding.gyp \) -print 2>/dev/null)
 kernel := src/native/build/Release/trawl_kernel.node
 

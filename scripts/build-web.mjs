@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import { build } from "vite";
+import { describeFilters } from "./query-help.mjs";
 import { describeSchema } from "./schema-overview.mjs";
 
 const checkout = fileURLToPath(new URL("..", import.meta.url));
@@ -23,6 +24,9 @@ const mainModules =
 const madeModules = {
   "virtual:schema": () => ({
     schemaTypes: describeSchema(readFileSync(join(checkout, "src/graphql/schema.graphql"), "utf8")),
+  }),
+  "virtual:query-help": () => ({
+    filterHelp: describeFilters(readFileSync(join(checkout, "docs/query-syntax.md"), "utf8")),
   }),
   "virtual:configuration-schema": () => ({
     configurationSchema: JSON.parse(readFileSync(join(checkout, "config/trawl.schema.json"), "utf8")),

@@ -13,3 +13,8 @@ declare module "virtual:schema" {
 declare module "virtual:configuration-schema" {
   export const configurationSchema: import("./admin/configuration-schema.js").ConfigurationSchema;
 }
+
+/** The filters of the query language, described by scripts/query-help.mjs from docs/query-syntax.md when the pages are built. */
+declare module "virtual:query-help" {
+  export const filterHelp: readonly import("./query/query-help.js").FilterHelp[];
+}

@@ -27,6 +27,9 @@ t.test("the search field", { skip: withoutBrowser }, async (t) => {
         await complete(page, typed, label);
         await becomes(t, () => page.getByLabel("Search query").inputValue(), taken, typed);
       }
+      await page.getByLabel("Search query").fill("author:x");
+      await page.locator("#completion-help").getByText("commits whose author").waitFor();
+      t.same(await findViolations(page), []);
       await page.getByLabel("Search query").fill("re");
       await page.locator("[role=option]").first().waitFor();
       t.same(await findViolations(page), []);

@@ -41,13 +41,16 @@ export function QueryField() {
     if (query.text.trim() !== "") navigate(addressOfQuery(query));
   };
   const take = (index: number): void => {
-    const taken = completion.accept(query.text, index);
+    const isSearch = completion.list.peek()[index]?.search !== undefined;
+    const taken = completion.accept(query, index);
     if (taken === undefined || field.current === null) return;
-    typedQuery.value = { ...query, text: taken.text };
-    field.current.value = taken.text;
+    const { text, patternType, caseSensitive } = taken.query;
+    typedQuery.value = { text, patternType, caseSensitive };
+    field.current.value = text;
     field.current.setSelectionRange(taken.cursor, taken.cursor);
     field.current.focus();
-    completion.update(taken.text, taken.cursor, query.patternType);
+    if (isSearch) completion.close();
+    else completion.update(text, taken.cursor, patternType);
   };
   return (
     <search>
@@ -71,6 +74,7 @@ export function QueryField() {
             {problem.value?.message}
           </p>
           <CompletionList state={completion} onTake={take} />
+          <CompletionHelp state={completion} />
         </div>
       </form>
     </search>
@@ -97,7 +101,7 @@ function QueryInput({ field, query, completion, problem, run, take }: InputProps
       aria-controls={isOpen ? completionListId : undefined}
       aria-activedescendant={chosen >= 0 ? completionId(chosen) : undefined}
       aria-invalid={problem.value !== undefined}
-      aria-describedby="query-problem"
+      aria-describedby="query-problem completion-help"
       placeholder="Search code"
       rows={1}
       maxLength={textLengthMax}
@@ -110,6 +114,9 @@ function QueryInput({ field, query, completion, problem, run, take }: InputProps
         completion.update(value, selectionStart, query.patternType);
       }}
       onBlur={() => completion.close()}
+      onClick={() => {
+        if (query.text === "") completion.openHistory("");
+      }}
       onKeyDown={(event) => handleKey(event, completion, run, take)}
     />
   );
@@ -134,8 +141,15 @@ function handleKey(
   } else if (isOpen && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
     event.preventDefault();
     completion.step(event.key === "ArrowDown" ? 1 : -1);
+  } else if (event.key === "ArrowUp" || event.key === "ArrowDown") {
+    // In a text of several lines they move the cursor.
+    if (event.currentTarget.value.includes("\n")) return;
+    completion.openHistory(event.currentTarget.value);
+    if (completion.list.peek().length === 0) return;
+    event.preventDefault();
+    completion.step(1);
   } else if (event.key === "Escape") {
-    if (isOpen) completion.close();
+    if (isOpen || completion.help.peek().length > 0) completion.close();
     else event.currentTarget.blur();
   }
 }
@@ -333,6 +347,44 @@ function CompletionList({ state, onTake }: ListProps) {
           <span>{note}</span>
         </div>
       ))}
+    </div>
+  );
+}
+
+/** What the filter at the cursor does, below the proposals. */
+function CompletionHelp({ state }: { readonly state: CompletionState }) {
+  const [own, ...predicates] = state.help.value;
+  return (
+    <div id="completion-help" class="completion-help small" role="status" hidden={own === undefined}>
+      {own !== undefined && (
+        <>
+          <p>
+            <strong>{own.names.join(" ")}</strong> {own.finds}. <span class="soft">Takes: {own.takes}.</span>
+          </p>
+          {own.examples.length > 0 && (
+            <p class="soft">
+              For example{" "}
+              {own.examples.map((example, at) => (
+                <span key={example}>
+                  {at > 0 && ", "}
+                  <code>{example}</code>
+                </span>
+              ))}
+            </p>
+          )}
+          {predicates.length > 0 && (
+            <p class="soft">
+              Also{" "}
+              {predicates.map(({ names: [name = ""] }, at) => (
+                <span key={name}>
+                  {at > 0 && ", "}
+                  <code>{name}</code>
+                </span>
+              ))}
+            </p>
+          )}
+        </>
+      )}
     </div>
   );
 }

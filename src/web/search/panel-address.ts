@@ -47,9 +47,22 @@ function coverageParameter(view: CoverageView): readonly [name: string, value: s
   return view.kind === "changes" ? ["since", view.since] : [view.kind, "1"];
 }
 
+const previewName = "preview";
+
+/** The address of a file that is shown beside the results; undefined for none. */
+export function previewOfAddress(url: URL): string | undefined {
+  const given = url.searchParams.get(previewName) ?? "";
+  return /^\/[^/\\]/.test(given) ? given : undefined;
+}
+
+/** The same search, with this file beside the results, or none. */
+export function addressWithPreview(url: URL, href: string | undefined): string {
+  return addressWith(url, [previewName], href === undefined ? [] : [[previewName, href]]);
+}
+
 /** What remains of an address if nothing is shown besides the results: equal for one search. */
 export function addressOfSearch(url: URL): string {
-  return addressWith(url, [groupName, ...coverageNames], []);
+  return addressWith(url, [groupName, ...coverageNames, previewName], []);
 }
 
 function addressWith(

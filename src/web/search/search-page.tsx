@@ -3,13 +3,12 @@ import "./results.css";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { queryOfAddress } from "../query/query-state.js";
 import type { StreamMatch } from "../../model/stream-events.js";
-import { address, arrival } from "../route/router.js";
+import { address, arrival, navigate } from "../route/router.js";
 import { addKeys } from "../ui/keys.js";
 import { usePart } from "../route/load-part.js";
 import { ErrorText, Notice, Waiting } from "../ui/states.js";
 import { FilterPanel } from "./filter-panel.js";
-import { coverageOfAddress, groupOfAddress } from "./panel-address.js";
-import { SearchHome } from "./search-home.js";
+import { addressWithPreview, coverageOfAddress, groupOfAddress, previewOfAddress } from "./panel-address.js";
 import { RunNotices } from "./run-notices.js";
 import { RunSummary } from "./run-summary.js";
 import { lazyReader } from "./results/lazy-reader.js";
@@ -32,13 +31,15 @@ export function SearchPage() {
       addKeys([
         { key: "j", what: "Next result", act: () => stepToResult(1) },
         { key: "k", what: "Previous result", act: () => stepToResult(-1) },
+        { key: "p", what: "Preview the file of the result beside the results", act: previewResult },
       ]),
     [],
   );
-  if (query.text.trim() === "") return <SearchHome />;
+  if (query.text.trim() === "") return <Home />;
   if (run === undefined) return null;
+  const preview = previewOfAddress(address.value);
   return (
-    <div class="search-page">
+    <div class={preview === undefined ? "search-page" : "search-page with-preview"}>
       <h1 class="unseen">Search results</h1>
       <FilterPanel run={run} />
       <div class="search-results">
@@ -48,8 +49,16 @@ export function SearchPage() {
         <CountedGroups run={run} />
         <Results key={run.id} run={run} />
       </div>
+      {preview !== undefined && <Preview href={preview} />}
     </div>
   );
+}
+
+/** The start page, whose texts no search needs. */
+function Home() {
+  const { part, error } = usePart(true, () => import("./home/search-home.js"));
+  if (error !== undefined) return <PartError error={error} />;
+  return part === undefined ? <Waiting what="the start page" /> : <part.SearchHome />;
 }
 
 /** The matches counted, if the address asks for it. */
@@ -68,6 +77,13 @@ function Coverage({ run }: { readonly run: SearchRun }) {
   if (view === undefined) return null;
   if (error !== undefined) return <PartError error={error} />;
   return part === undefined ? <Waiting what="what was searched" /> : <part.CoveragePanel run={run} view={view} />;
+}
+
+/** A file beside the results. */
+function Preview({ href }: { readonly href: string }) {
+  const { part, error } = usePart(true, () => import("./preview/file-preview.js"));
+  if (error !== undefined) return <PartError error={error} />;
+  return part === undefined ? <Waiting what="the preview" /> : <part.FilePreview href={href} />;
 }
 
 function PartError({ error }: { readonly error: unknown }) {
@@ -125,4 +141,19 @@ function stepToResult(direction: 1 | -1): void {
   const target = titles[Math.max(0, Math.min(next, titles.length - 1))];
   target?.focus({ preventScroll: true });
   target?.scrollIntoView({ block: "nearest" });
+  // An open preview follows.
+  if (previewOfAddress(address.peek()) !== undefined) showPreview(target?.closest(".result"));
+}
+
+/** Opens the preview of the result with the focus, or of the first in sight. */
+function previewResult(): void {
+  if (document.activeElement?.closest(".result") == null) stepToResult(1);
+  showPreview(document.activeElement?.closest(".result"));
+}
+
+function showPreview(result: Element | null | undefined): void {
+  const href = result?.querySelector<HTMLElement>("[data-preview]")?.dataset["preview"];
+  if (href === undefined) return;
+  const isShown = previewOfAddress(address.peek()) === href;
+  if (!isShown) navigate(addressWithPreview(address.peek(), href), "replace");
 }

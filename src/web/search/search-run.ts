@@ -5,7 +5,9 @@ import type { Answer } from "../api/use-graphql.js";
 import { addFilters } from "../../query/plan/rewrite.js";
 import { readEvents } from "../api/event-stream.js";
 import { queryOfAddress, type QueryState } from "../query/query-state.js";
-import { painted } from "../ui/delay.js";
+import { keepSearch } from "../query/kept-searches.js";
+import { serverTimeMs } from "../route/viewer.js";
+import { callAfter, painted } from "../ui/delay.js";
 import type { ListPlace } from "./result-list.js";
 import { addressOfSearch } from "./panel-address.js";
 import { ResultStore } from "./result-store.js";
@@ -158,6 +160,8 @@ function showRun(search: string, query: QueryState, isWayBack: boolean): void {
     return;
   }
   const run = new SearchRun(query, isWayBack ? known?.place : undefined);
+  // After the request has begun.
+  if (!isWayBack) callAfter(0, () => keepSearch(query, serverTimeMs()));
   kept.delete(search);
   kept.set(search, run);
   for (const [oldest, old] of kept) {

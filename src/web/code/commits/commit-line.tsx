@@ -1,5 +1,6 @@
 import { type PagePath, pageUrl } from "../../../model/page-path.js";
-import { signatureFields, When, type Signature } from "../person.js";
+import { When } from "../../route/when.js";
+import { signatureFields, type Signature } from "../person.js";
 
 export interface CommitSummary {
   readonly oid: string;

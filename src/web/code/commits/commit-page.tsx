@@ -2,7 +2,8 @@ import { type PagePath, pageUrl, repositoryUrl } from "../../../model/page-path.
 import { graphql } from "../../api/graphql.js";
 import { useGraphql } from "../../api/use-graphql.js";
 import { FoundCommit } from "../found.js";
-import { signatureFields, When, type Signature } from "../person.js";
+import { When } from "../../route/when.js";
+import { signatureFields, type Signature } from "../person.js";
 import { fileDiffFields, type FileDiffList, FileDiffs } from "./file-diffs.js";
 
 interface CommitData {

@@ -1,4 +1,5 @@
 import { type FieldName, fieldNames } from "../../../query/syntax/fields.js";
+import type { QueryState } from "../query-state.js";
 import { type CompletionPlace, isNegatable } from "./completion-place.js";
 
 /** A proposal for the text at the cursor. */
@@ -7,6 +8,8 @@ export interface Completion {
   readonly note: string;
   /** What replaces the part of the query that was typed. */
   readonly insert: string;
+  /** Present for one that was run before, which replaces all of the query. */
+  readonly search?: QueryState;
 }
 
 export const proposedMax = 8;

@@ -34,6 +34,7 @@ export function contentResult(match: StreamMatch, key: string, context: ResultCo
     note: `${language}${formatAmount(count, "match", "matches")}`,
     body,
     fold: { state },
+    preview: `${fileUrl(match)}?L${(chunks[0]?.ranges[0]?.start.line ?? 0) + 1}`,
   });
 }
 

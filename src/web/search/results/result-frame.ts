@@ -2,6 +2,8 @@ import { pathOfMatch, type StreamMatch } from "../../../model/stream-events.js";
 import { element } from "../../ui/element.js";
 import { markedText, unitIndex } from "../../ui/text-range.js";
 import type { ResultState } from "./result-context.js";
+import { address, navigate } from "../../route/router.js";
+import { addressWithPreview, previewOfAddress } from "../panel-address.js";
 import { escapeUrlPart } from "../../../base/path-text.js";
 
 export interface Frame {
@@ -12,16 +14,34 @@ export interface Frame {
   readonly body?: HTMLElement | undefined;
   /** Present if the body can be folded. */
   readonly fold?: { readonly state: ResultState };
+  /** The address of its file, with the first line that matches. */
+  readonly preview?: string;
 }
 
 /** The frame of a result: its title, a note at the end of the line, and what was found in it. */
-export function resultFrame({ title, label, note, body, fold }: Frame): HTMLElement {
+export function resultFrame({ title, label, note, body, fold, preview }: Frame): HTMLElement {
   const head = element("header", {});
   const made = element("article", { class: "result", "aria-label": label }, head);
   if (body !== undefined && fold !== undefined) head.append(foldButton(fold.state, body, label));
   head.append(title);
   if (note !== "") head.append(element("span", { class: "note" }, note));
+  if (preview !== undefined) head.append(previewButton(preview, label));
   if (body !== undefined) made.append(body);
+  return made;
+}
+
+function previewButton(href: string, label: string): HTMLElement {
+  const attributes = {
+    class: "preview-button",
+    "aria-label": `Preview ${label}`,
+    title: "Preview (p)",
+    "data-preview": href,
+  };
+  const made = element("button", { type: "button", ...attributes }, "◨");
+  made.addEventListener("click", () => {
+    const isShown = previewOfAddress(address.peek()) === href;
+    navigate(addressWithPreview(address.peek(), isShown ? undefined : href), "replace");
+  });
   return made;
 }
 

@@ -2,7 +2,7 @@ import type { StreamMatch, SymbolMatch } from "../../../model/stream-events.js";
 import { button, element } from "../../ui/element.js";
 import { commitResult } from "./commit-result.js";
 import { contentResult } from "./content-result.js";
-import { ownUrl, resultFrame, titleOfFile, titleOfRepository } from "./result-frame.js";
+import { fileUrl, ownUrl, resultFrame, titleOfFile, titleOfRepository } from "./result-frame.js";
 import type { ResultContext } from "./result-context.js";
 
 const symbolsShownMax = 10;
@@ -15,7 +15,12 @@ export function resultView(match: StreamMatch, key: string, context: ResultConte
     case "symbol":
       return symbolResult(match, key, context);
     case "path":
-      return resultFrame({ title: titleOfFile(match), label: match.path ?? "", note: match.language ?? "" });
+      return resultFrame({
+        title: titleOfFile(match),
+        label: match.path ?? "",
+        note: match.language ?? "",
+        ...(fileUrl(match).includes("/-/blob/") ? { preview: fileUrl(match) } : {}),
+      });
     case "repo":
       return repositoryResult(match);
     case "commit":
@@ -71,6 +76,7 @@ function symbolResult(match: StreamMatch, key: string, context: ResultContext): 
     note: `${symbols.length} ${symbols.length === 1 ? "symbol" : "symbols"}`,
     body,
     fold: { state: context.state(key) },
+    preview: `${fileUrl(match)}?L${symbols[0]?.line ?? 1}`,
   });
 }
 
