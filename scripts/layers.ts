@@ -205,7 +205,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   query: ["syntax", "fields", "plan"],
   regexp: ["syntax", "analysis", "match"],
   git: ["run", "objects", "mirror", "history"],
-  account: ["records", "settings", "ownership", "contexts", "identity", "sign-in"],
+  account: ["records", "settings", "ownership", "contexts", "identity", "sign-in", "directory"],
   sync: ["services", "queue", "housekeeping", "runner", "repositories"],
   graphql: ["sources", "resolvers", "execution"],
   mcp: ["calls", "tools"],

@@ -213,6 +213,7 @@ export class Daemon implements Controlled {
     // Nobody can be asked for confirmation at startup: if most of a list is missing, it stays searchable until somebody is.
     await this.sync.moveSecrets();
     this.#parts.providers.configure(this.#options.identityProviders);
+    this.#parts.directory.configure(this.#options.identityProviders);
     this.#parts.providers.start();
     await this.connections.configure(this.#options.connections);
     await this.#configureRepositories(this.#options, { kind: "keep", exempt: undefined });
@@ -259,6 +260,7 @@ export class Daemon implements Controlled {
       await this.#reconfigure(fresh, mayRemoveMost);
       this.#parts.contexts.configured = fresh.contexts;
       this.#parts.providers.configure(fresh.identityProviders);
+      this.#parts.directory.configure(fresh.identityProviders);
       const result = {
         repositories: fresh.repositories.length,
         contexts: fresh.contexts.length,

@@ -227,9 +227,9 @@ function ownerViewer(
   { ownerId, notification }: SavedSearch,
   accounts: NotifyEnvironment["accounts"],
 ): Viewer | undefined {
-  const enabler = notification === undefined ? undefined : accounts.user(notification.enabledBy);
+  const enabler = notification === undefined ? undefined : accounts.activeUser(notification.enabledBy);
   if (enabler === undefined) return undefined;
-  const user = accounts.user(ownerId);
+  const user = accounts.activeUser(ownerId);
   if (user !== undefined) return enabler.id === user.id || enabler.isSiteAdmin ? accounts.toViewer(user) : undefined;
   const organization = accounts.organizations.get(ownerId);
   if (organization === undefined) return undefined;

@@ -26,7 +26,7 @@ export interface NotifyLimits {
 
 export interface NotifyEnvironment {
   readonly store: RecordStore;
-  readonly accounts: Pick<Accounts, "user" | "toViewer" | "organizations" | "savedSearches">;
+  readonly accounts: Pick<Accounts, "user" | "activeUser" | "toViewer" | "organizations" | "savedSearches">;
   readonly searcher: Pick<Searcher, "run" | "sendChanges" | "watchedKind">;
   readonly repository: (id: number) => Repository | undefined;
   /** What precedes the paths of pages in URLs. */

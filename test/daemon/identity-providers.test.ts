@@ -1,4 +1,5 @@
 /** Sign-in with OpenID Connect at a real provider, which also lies. */
+import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { type OutgoingHttpHeaders, request } from "node:http";
 import { join } from "node:path";
@@ -432,6 +433,264 @@ function rawRequest(url: string, headers: OutgoingHttpHeaders, localAddress = "1
     asked.on("error", reject).end();
   });
 }
+
+const scimToken = "a token of the directory";
+
+/** What a directory asks by SCIM, and is answered. */
+class Directory {
+  readonly #url: string;
+
+  constructor(scene: Scene) {
+    this.#url = `${scene.url}/.api/scim/v2`;
+  }
+
+  async ask(method: string, path: string, body?: unknown, token = scimToken) {
+    const response = await fetch(this.#url + path, {
+      method,
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/scim+json" },
+      ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return { status: response.status, json: (text === "" ? {} : JSON.parse(text)) as Record<string, never> };
+  }
+
+  async create(what: "Users" | "Groups", resource: object): Promise<string> {
+    const { status, json } = await this.ask("POST", `/${what}`, resource);
+    assert.equal(status, 201, JSON.stringify(json));
+    return json["id"] as unknown as string;
+  }
+
+  patch(path: string, ...operations: readonly object[]) {
+    return this.ask("PATCH", path, {
+      schemas: ["urn:ietf:params:scim:api:messages:2.0:PatchOp"],
+      Operations: operations,
+    });
+  }
+}
+
+async function startDirectory(t: Test, options: object = {}) {
+  const scene = await Scene.start(t);
+  const file = join(t.testdir(), "scim-token");
+  writeFileSync(file, `${scimToken}\n`);
+  const configure = (more: object = {}): Promise<void> =>
+    scene.configure({ scimToken: `file:${file}`, organizations: { devs: "core" }, ...options, ...more });
+  await configure();
+  return { scene, configure, directory: new Directory(scene) };
+}
+
+t.test("a directory creates, suspends and deletes accounts", async (t) => {
+  const { scene, directory } = await startDirectory(t);
+  const { site } = scene;
+  // As Okta does it: it asks whether there is one, creates it, and replaces it.
+  const filter = `/Users?filter=${encodeURIComponent('userName eq "EVE@acme.example"')}&startIndex=1&count=100`;
+  t.match(await directory.ask("GET", filter), { status: 200, json: { totalResults: 0, Resources: [] } });
+  const eve = {
+    schemas: ["urn:ietf:params:scim:schemas:core:2.0:User"],
+    userName: "eve@acme.example",
+    externalId: "subject-of-eve",
+    name: { givenName: "Eve", familyName: "Example" },
+    displayName: "Eve Example",
+    emails: [{ primary: true, value: "eve@acme.example", type: "work" }],
+    locale: "en-US",
+    "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User": { department: "R&D" },
+    active: true,
+  };
+  const id = await directory.create("Users", eve);
+  t.match(await directory.ask("GET", filter), { json: { totalResults: 1, Resources: [{ id, active: true }] } });
+  t.match(await directory.ask("POST", "/Users", eve), { status: 409, json: { scimType: "uniqueness", status: "409" } });
+  t.match(
+    await site.data(
+      "admin",
+      '{ user(username: "eve") { displayName scimControlled externalAccounts(first: 9) { nodes { accountID } } } }',
+    ),
+    {
+      user: {
+        displayName: "Eve Example",
+        scimControlled: true,
+        externalAccounts: { nodes: [{ accountID: "subject-of-eve" }] },
+      },
+    },
+  );
+
+  // Nobody gets an account by signing in (signUp is none), and this one has it before.
+  const { visitor } = await scene.signIn("subject-of-eve");
+  t.equal(await scene.nameOf(visitor), "eve");
+  const token = await site.daemon.addToken("eve");
+  const withToken = async (): Promise<number> =>
+    (await fetch(`${scene.url}/.api/client-config`, { headers: { authorization: `token ${token}` } })).status;
+  t.equal(await withToken(), 200);
+
+  // As Entra ID does it: names of operations in capitals, and texts for booleans.
+  t.match(await directory.patch(`/Users/${id}`, { op: "Replace", path: "active", value: "False" }), {
+    status: 200,
+    json: { active: false },
+  });
+  t.equal(await scene.nameOf(visitor), undefined, "the session has ended");
+  t.equal(await withToken(), 401, "tokens open nothing");
+  t.match(await scene.signIn("subject-of-eve"), { status: 403, problem: /Your account is suspended by Acme/ });
+  t.match(await directory.patch(`/Users/${id}`, { op: "replace", value: { active: true, "name.givenName": "Eva" } }), {
+    json: { active: true, name: { givenName: "Eva", familyName: "Example" } },
+  });
+  t.equal(await withToken(), 200, "what was there before is there again");
+  t.equal(await scene.nameOf(visitor), undefined, "but the browser signs in again");
+  t.equal(await scene.nameOf((await scene.signIn("subject-of-eve")).visitor), "eve");
+
+  // The same person under another subject.
+  await directory.ask("PUT", `/Users/${id}`, { ...eve, externalId: "another subject" });
+  t.match(await scene.signIn("subject-of-eve"), { status: 403, problem: /linked to no account here/ });
+  t.equal(await scene.nameOf((await scene.signIn("another subject")).visitor), "eve");
+
+  t.equal((await directory.ask("DELETE", `/Users/${id}`)).status, 204);
+  t.equal((await directory.ask("GET", `/Users/${id}`)).status, 404);
+  t.equal((await directory.ask("DELETE", `/Users/${id}`)).status, 404);
+  t.match(await site.data("admin", '{ user(username: "eve") { id } }'), { user: null });
+  const changes = site.audited.filter(({ who }) => who === "directory acme").map(({ event }) => event);
+  t.same([...new Set(changes)], ["user-created", "user-changed", "user-deleted"]);
+});
+
+t.test("a directory sees and changes only what it has sent", async (t) => {
+  const { scene, directory, configure } = await startDirectory(t);
+  const { site } = scene;
+  for (const name of ["admin", "ann"]) {
+    const id = Number(/\d+/.exec(Buffer.from(await site.userId(name), "base64").toString())?.[0]);
+    for (const method of ["GET", "DELETE"])
+      t.equal((await directory.ask(method, `/Users/${id}`)).status, 404, `${method} ${name}`);
+    t.equal((await directory.patch(`/Users/${id}`, { op: "replace", path: "active", value: false })).status, 404);
+  }
+  t.match(await directory.ask("GET", "/Users"), { json: { totalResults: 0 } });
+  const named = await directory.create("Users", { userName: "ann" });
+  t.match(await directory.ask("GET", `/Users/${named}`), { json: { userName: "ann" } });
+  t.match(
+    await site.data("admin", '{ user(username: "ann-2") { username } }'),
+    { user: { username: "ann-2" } },
+    "a name is not taken from its owner",
+  );
+  t.match(await directory.ask("GET", "/Users", undefined, "another token of 16 characters"), { status: 401 });
+  t.match(await directory.ask("GET", "/Users", undefined, ""), { status: 401 });
+  t.equal(
+    (await fetch(`${scene.url}/.api/client-config`, { headers: { authorization: `Bearer ${scimToken}` } })).status,
+    401,
+    "its token opens nothing else",
+  );
+
+  // The last site admin is not locked out.
+  await configure({ linkVerifiedEmail: true });
+  const user = await site.userId("admin");
+  await site.data(
+    "admin",
+    'mutation ($user: ID!) { addUserEmail(user: $user, email: "root@acme.example") { alwaysNil } setUserEmailVerified(user: $user, email: "root@acme.example", verified: true) { alwaysNil } }',
+    { user },
+  );
+  const root = await directory.create("Users", { userName: "root", emails: [{ value: "root@acme.example" }] });
+  t.match(await directory.patch(`/Users/${root}`, { op: "replace", path: "active", value: false }), {
+    status: 409,
+    json: { detail: /"admin" is the only site admin/ },
+  });
+  t.match(await directory.ask("DELETE", `/Users/${root}`), { status: 409 });
+  await configure({ scimToken: "" });
+  t.equal((await directory.ask("GET", "/Users")).status, 401, "as soon as it is not configured any more");
+});
+
+t.test("groups of a directory are members of organizations", async (t) => {
+  const { scene, directory, configure } = await startDirectory(t);
+  const { site } = scene;
+  await site.daemon.control("POST", "/.api/organizations", { name: "core" });
+  await site.daemon.control("POST", "/.api/organizations/core", { user: "ann", isMember: true });
+  const [one, two, three] = [
+    await directory.create("Users", { userName: "one", externalId: "one" }),
+    await directory.create("Users", { userName: "two" }),
+    await directory.create("Users", { userName: "three" }),
+  ];
+  const member = (id: string) => ({ value: id });
+  const core = async (): Promise<readonly string[]> => [...(await scene.organization("core"))].sort();
+  const group = await directory.create("Groups", { displayName: "devs", externalId: "g1", members: [member(one)] });
+  t.same(await core(), ["ann", "one"], "who was there before stays");
+  // What the provider says at sign-in is older.
+  scene.provider.claims.set("one", { groups: [] });
+  await scene.signIn("one");
+  t.same(await core(), ["ann", "one"]);
+  t.match(
+    await directory.patch(`/Groups/${group}`, { op: "Add", path: "members", value: [member(two), member(three)] }),
+    { status: 200, json: { members: [member(one), member(two), member(three)] } },
+  );
+  t.same(await core(), ["ann", "one", "three", "two"]);
+  await directory.patch(`/Groups/${group}`, { op: "Remove", path: `members[value eq "${one}"]` });
+  await directory.patch(`/Groups/${group}`, { op: "remove", path: "members", value: [member(three)] });
+  t.same(await core(), ["ann", "two"]);
+  const listed = await directory.ask(
+    "GET",
+    `/Groups?excludedAttributes=members&filter=${encodeURIComponent('displayName eq "Devs"')}`,
+  );
+  t.match(listed.json, { totalResults: 1, Resources: [{ id: group, displayName: "devs", externalId: "g1" }] });
+  t.notOk(JSON.stringify(listed.json).includes("members"));
+  t.match(await directory.ask("GET", `/Users/${two}`), { json: { groups: [{ value: group, display: "devs" }] } });
+  t.match(await directory.patch(`/Groups/${group}`, { op: "add", path: "members", value: [member("999999")] }), {
+    status: 400,
+    json: { scimType: "invalidValue", detail: /no user 999999 in this directory/ },
+  });
+  t.match(await directory.ask("POST", "/Groups", { displayName: "DEVS" }), { status: 409 });
+  const other = await directory.create("Groups", { displayName: "others", members: [member(one)] });
+  t.same(await core(), ["ann", "two"], "a group without an organization");
+  await configure({ organizations: { devs: "core", others: "core" } });
+  await until("the configuration holds", async () => (await core()).includes("one"));
+  t.equal((await directory.ask("DELETE", `/Groups/${other}`)).status, 204);
+  t.same(await core(), ["ann", "two"]);
+  await directory.ask("PUT", `/Groups/${group}`, { displayName: "devs", members: [] });
+  t.same(await core(), ["ann"]);
+  await directory.patch(`/Groups/${group}`, { op: "add", path: "members", value: member(two) });
+  await directory.ask("DELETE", `/Users/${two}`);
+  t.match(await directory.ask("GET", `/Groups/${group}`), { json: { members: [] } });
+  t.same(await core(), ["ann"]);
+});
+
+t.test("a directory that sends nonsense is told what is wrong", async (t) => {
+  const { directory } = await startDirectory(t);
+  const id = await directory.create("Users", { userName: "odd" });
+  const refused = async (reason: RegExp, status: number, ...request: readonly [string, string, unknown?]) =>
+    t.match(await directory.ask(...request), { status, json: { status: String(status), detail: reason } });
+  await refused(/not JSON/, 400, "POST", "/Users", "{");
+  await refused(/the body must be a JSON object/, 400, "POST", "/Users", "[1]");
+  await refused(/userName is required/, 400, "POST", "/Users", {});
+  await refused(/userName must be a text/, 400, "POST", "/Users", { userName: "a\nb" });
+  await refused(/no name for an account/, 409, "POST", "/Users", { userName: "???" });
+  await refused(/there is no user 0x1/, 404, "GET", "/Users/0x1");
+  await refused(/cannot be understood/, 400, "GET", `/Users?filter=${encodeURIComponent("userName eq")}`);
+  await refused(/one line/, 400, "GET", `/Users?filter=${encodeURIComponent(`a eq "${"\n".repeat(60)}`)}`);
+  await refused(/at most 1,000 characters/, 400, "GET", `/Users?filter=${"a".repeat(1_001)}`);
+  await refused(/count is not a number/, 400, "GET", "/Users?count=x");
+  await refused(/has a list of Operations/, 400, "PATCH", `/Users/${id}`, {});
+  await refused(/has a path/, 400, "PATCH", `/Users/${id}`, { Operations: [{ op: "remove" }] });
+  await refused(/userName is required/, 400, "PATCH", `/Users/${id}`, {
+    Operations: [{ op: "remove", path: "userName" }],
+  });
+  await refused(/true or false/, 400, "PATCH", `/Users/${id}`, {
+    Operations: [{ op: "add", path: "active", value: 7 }],
+  });
+  t.match(await directory.patch(`/Users/${id}`, { op: "add", path: "__proto__.active", value: false }), {
+    json: { active: true },
+  });
+  t.match(await directory.ask("GET", "/Schemas"), { json: { totalResults: 2 } });
+  t.match(await directory.ask("GET", "/ServiceProviderConfig"), { json: { patch: { supported: true } } });
+  t.match(await directory.ask("GET", "/ResourceTypes/User"), { json: { endpoint: "/Users" } });
+  // Pages fit together.
+  for (const name of ["p1", "p2", "p3"]) await directory.create("Users", { userName: name });
+  const page = async (start: number): Promise<readonly string[]> => {
+    const filter = encodeURIComponent('userName sw "P" and not (active eq false)');
+    const { json } = await directory.ask(
+      "GET",
+      `/Users?filter=${filter}&startIndex=${start}&count=2&attributes=userName`,
+    );
+    t.equal(json["totalResults"], 3);
+    return (json["Resources"] as unknown as { userName: string }[]).map(({ userName }) => userName);
+  };
+  t.same([await page(1), await page(3), await page(9)], [["p1", "p2"], ["p3"], []]);
+  const search = { filter: 'emails pr or displayName co "x" or userName eq "P2"', attributes: ["userName"], count: 5 };
+  t.match(await directory.ask("POST", "/Users/.search", search), {
+    status: 200,
+    json: { totalResults: 1, Resources: [{ userName: "p2" }] },
+  });
+  await refused(/nothing at .*Nowhere/, 404, "GET", "/Nowhere");
+});
 
 t.test("a proxy names the user in a header", async (t) => {
   const options = {

@@ -72,6 +72,12 @@ export function hollowServices(search: Partial<SearchHandler>, ready: boolean): 
     },
     refresh: (name) => name === "known/name",
     externalUrl: () => "http://trawl.example",
+    scim: {
+      // Nobody has a token.
+      directory: { configs: [] } as unknown as Services["scim"]["directory"],
+      readSecret: () => "",
+      recordRefusal: () => undefined,
+    },
     webhooks: {
       webhookSecrets: new Map(),
       requestByAddress: () => [],

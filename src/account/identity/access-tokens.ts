@@ -143,7 +143,7 @@ export class AccessTokens {
     const texts = { text: newTokenText(), refreshText: newRefreshText() };
     const made = await this.#changes.commit(
       () => {
-        const user = this.#users.get(userId);
+        const user = this.#users.active(userId);
         if (user === undefined || !isStillApproved(user)) return { steps: [], result: undefined };
         requireRoom(this.#idsOfUser.count(user.id), tokensOfUserMax, `access tokens of ${user.name}`);
         const nowMs = new Date().getTime();
@@ -185,7 +185,7 @@ export class AccessTokens {
   ): Promise<RefreshableTexts | undefined> {
     const given = hashOfSecretText(refreshText);
     const found = this.#table.get(this.#findRefreshable(refreshText) ?? 0);
-    const user = found === undefined ? undefined : this.#users.get(found.userId);
+    const user = found === undefined ? undefined : this.#users.active(found.userId);
     if (found === undefined || user === undefined || (found.refresh?.client ?? client) !== client) return undefined;
     const actor: Actor = { who: user.name, sudoBy: undefined, ...sender, via: `token ${found.id}` };
     const texts = { text: newTokenText(), refreshText: newRefreshText(refreshText) };
@@ -279,7 +279,7 @@ export class AccessTokens {
     )
       return undefined;
     const token = this.#table.get(known.id);
-    const user = token === undefined ? undefined : this.#users.get(token.userId);
+    const user = token === undefined ? undefined : this.#users.active(token.userId);
     if (token === undefined || user === undefined || !this.#hasMakers(token)) return undefined;
     return { token: this.#shown(token), user };
   }
@@ -292,7 +292,7 @@ export class AccessTokens {
     for (let one = token; one.madeBy !== undefined; ) {
       const maker = this.#table.get(one.madeBy);
       if (maker === undefined) return false;
-      if (maker.userId !== one.userId && this.#users.get(maker.userId)?.isSiteAdmin !== true) return false;
+      if (maker.userId !== one.userId && this.#users.active(maker.userId)?.isSiteAdmin !== true) return false;
       one = maker;
     }
     return true;

@@ -19,11 +19,20 @@ import { LastUses } from "./last-uses.js";
 import { Names } from "./names.js";
 import { Organizations } from "./organizations.js";
 import { Passwords } from "./passwords.js";
+import { type DirectoryEntry, Provisioned, type ProvisionedGroup, type ProvisionedUser } from "./provisioned.js";
 import { Teams } from "./teams.js";
-import type { NewUser, Organization, User, UserFinder } from "./user.js";
+import type { Identity, NewUser, Organization, User, UserFinder } from "./user.js";
 import { checkDisplayName, checkEmail, checkName, requireRoom } from "../records/validation.js";
 
 const userCountMax = 100_000;
+
+/** What a directory says of a user. */
+export interface Provisioning {
+  readonly entry: DirectoryEntry;
+  /** Of the user at the provider; undefined if the directory has not named it. */
+  readonly identity: (Identity & { readonly provider: string }) | undefined;
+  readonly isActive: boolean;
+}
 
 /**
  * Tokens and sessions that ended this long ago are deleted at the next start. The delay protects them from a start with
@@ -45,6 +54,7 @@ export class Accounts {
   readonly accessTokens: AccessTokens;
   readonly emails: Emails;
   readonly identities: Identities;
+  readonly provisioned: Provisioned;
   readonly contexts: OwnContexts;
   readonly organizations: Organizations;
   readonly passwords: Passwords;
@@ -76,7 +86,11 @@ export class Accounts {
     this.#tables = tables;
     this.#audit = audit;
     this.#onNameGone = onNameGone;
-    const finder: UserFinder = { get: (id) => this.user(id), require: (name) => this.#requireUser(name) };
+    const finder: UserFinder = {
+      get: (id) => this.user(id),
+      active: (id) => this.activeUser(id),
+      require: (name) => this.#requireUser(name),
+    };
     this.#users = this.#addUserTable();
     this.organizations = new Organizations(tables, this.#changes, this.#names, finder, this.leases, () =>
       this.#viewers.clear(),
@@ -90,6 +104,7 @@ export class Accounts {
     this.accessTokens = new AccessTokens(tables, this.#changes, finder, this.lastUses, this.leases);
     this.emails = new Emails(tables, this.#changes, finder);
     this.identities = new Identities(tables, this.#changes, finder);
+    this.provisioned = new Provisioned(tables);
     this.sessions = new Sessions(tables, this.#changes, finder, this.leases);
     this.passwords = new Passwords(tables, this.#changes, finder, audit, {
       sessions: this.sessions,
@@ -145,6 +160,12 @@ export class Accounts {
     return this.#users.get(id);
   }
 
+  /** Undefined for an account that is suspended, too. */
+  activeUser(id: number): User | undefined {
+    const user = this.user(id);
+    return user?.isSuspended === true ? undefined : user;
+  }
+
   userByName(name: string): User | undefined {
     return this.#users.get(this.#names.find("user", name) ?? 0);
   }
@@ -167,6 +188,81 @@ export class Accounts {
   /** Rejects with `conflict` when the name or the address is taken. */
   createUser(given: NewUser, actor: Actor): Promise<User> {
     return this.#createUser(given, () => undefined, actor);
+  }
+
+  /** Like `createUser`, with what a directory says of the user. */
+  createProvisioned(given: NewUser, entry: DirectoryEntry, actor: Actor): Promise<User> {
+    return this.#createUser(
+      given,
+      () => undefined,
+      actor,
+      (user) => [this.provisioned.putting(user.id, entry)],
+    );
+  }
+
+  /**
+   * Stores what a directory says of a user, and links the identity that belongs to it in place of another one of that provider.
+   * `decide` receives what it has said before. Rejects with `conflict` if the identity belongs to another account, or no site admin
+   * would be left.
+   */
+  provision(
+    userId: number,
+    decide: (user: User, before: ProvisionedUser | undefined) => Provisioning,
+    actor: Actor,
+  ): Promise<User> {
+    return this.#changes
+      .commit(
+        () => {
+          const user = this.user(userId);
+          if (user === undefined) throw new TrawlError("not-found", "this user does not exist any more");
+          const { entry, identity, isActive } = decide(user, this.provisioned.user(userId));
+          if (!isActive) this.#requireOtherAdmin(user);
+          const displayName = entry.displayName || user.displayName;
+          checkDisplayName(displayName);
+          const after: User = { ...user, displayName, isSuspended: !isActive };
+          const steps = [
+            this.#users.put(after),
+            this.provisioned.putting(userId, entry),
+            ...(isActive ? [] : this.sessions.removing(user)),
+            ...this.identities.replacing(user, identity),
+          ];
+          return { steps, result: { after, identity } };
+        },
+        ({ after: { name, displayName, isSuspended }, identity }) =>
+          auditEntry("user-changed", actor, { user: name, displayName, isSuspended, subject: identity?.subject }),
+      )
+      .then(({ after }) => after);
+  }
+
+  /**
+   * Changes or creates a group of a directory, or removes it if `decide` returns undefined; resolves with its id. `decide` receives the id
+   * and is called when nothing can happen in between.
+   */
+  changeGroup(
+    id: number | undefined,
+    decide: (id: number) => ProvisionedGroup | undefined,
+    actor: Actor,
+  ): Promise<number> {
+    return this.#changes
+      .commit(
+        () => {
+          const before = id === undefined ? undefined : this.provisioned.group(id);
+          const key = id ?? this.#changes.newId();
+          const after = decide(key);
+          const steps = [
+            ...(after === undefined ? [] : [this.provisioned.puttingGroup(after)]),
+            ...(after === undefined && before !== undefined ? [this.provisioned.removingGroup(before)] : []),
+          ];
+          return { steps, result: { key, before, after } };
+        },
+        ({ before, after }) =>
+          auditEntry("group-changed", actor, {
+            group: (after ?? before)?.displayName,
+            memberCount: after?.memberIds.length,
+            isDeleted: after === undefined,
+          }),
+      )
+      .then(({ key }) => key);
   }
 
   /** Creates the first user, who becomes site admin. Rejects with `conflict` when there are users. */
@@ -265,7 +361,12 @@ export class Accounts {
     await this.#changes.settled();
   }
 
-  #createUser({ email, passwordHash, identity, ...given }: NewUser, check: () => void, actor: Actor): Promise<User> {
+  #createUser(
+    { email, passwordHash, identity, ...given }: NewUser,
+    check: () => void,
+    actor: Actor,
+    more: (user: User) => readonly RecordWrite[] = () => [],
+  ): Promise<User> {
     checkName(given.name);
     checkDisplayName(given.displayName);
     if (email !== undefined) checkEmail(email.address);
@@ -280,6 +381,7 @@ export class Accounts {
           ...(email === undefined ? [] : [this.emails.adding(user, { ...email, addedAt: user.createdAt })]),
           ...(passwordHash === undefined ? [] : this.passwords.adding(user, passwordHash)),
           ...(identity === undefined ? [] : [this.identities.adding(user, identity, identity.provider)]),
+          ...more(user),
         ];
         return { steps, result: user };
       },
@@ -334,12 +436,16 @@ export class Accounts {
 
   #endLeases(before: User, after: User | undefined): void {
     if (after === undefined) this.leases.end(`user/${before.id}`, "The account was deleted.");
+    else if (before.isSuspended !== true && after.isSuspended === true)
+      this.leases.end(`user/${before.id}`, "The account was suspended.");
     else if (before.isSiteAdmin && !after.isSiteAdmin)
       this.leases.end(`user/${before.id}`, "The account no longer belongs to a site admin.");
   }
 
   #requireOtherAdmin(user: User): void {
-    const hasOther = [...this.#users.values()].some((other) => other.isSiteAdmin && other.id !== user.id);
+    const hasOther = [...this.#users.values()].some(
+      (other) => other.isSiteAdmin && other.isSuspended !== true && other.id !== user.id,
+    );
     if (user.isSiteAdmin && !hasOther)
       throw new TrawlError(
         "conflict",
@@ -358,6 +464,7 @@ function removeBelongingsOfUser(of: Accounts, user: User): readonly RecordWrite[
     ...of.passwords.removing(user),
     ...of.emails.removing(user),
     ...of.identities.removing(user),
+    ...of.provisioned.removingUser(user.id),
     ...of.contexts.removing(user),
     ...of.teams.removingUser(user.id),
     ...of.settings.removing(user.id),

@@ -68,6 +68,16 @@ export class Identities {
     return this.#table.put({ id, issuer, subject, userId: user.id, provider, linkedAt: new Date().toISOString() });
   }
 
+  /**
+   * The writes with which this is the identity that the user has at the provider; none without one, or if it is so. Throws
+   * `conflict` if it belongs to another account.
+   */
+  replacing(user: User, identity: (Identity & { readonly provider: string }) | undefined): readonly RecordWrite[] {
+    if (identity === undefined || this.find(identity)?.id === user.id) return [];
+    const former = this.forUser(user.id).filter(({ issuer }) => issuer === identity.issuer);
+    return [...former.map((other) => this.#table.remove(other)), this.adding(user, identity, identity.provider)];
+  }
+
   get(id: string): LinkedIdentity | undefined {
     return this.#table.get(id);
   }

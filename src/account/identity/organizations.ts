@@ -9,6 +9,9 @@ import { checkDisplayName, checkName, requireRoom } from "../records/validation.
 
 const organizationCountMax = 10_000;
 
+/** Names in a line of the audit log about many members. */
+const namesInLine = 100;
+
 /** Organizations and their members. */
 export class Organizations {
   readonly #changes: TransactionQueue;
@@ -114,6 +117,50 @@ export class Organizations {
       ({ name }) =>
         auditEntry(isMember ? "member-added" : "member-removed", actor, { organization: name, user: userName }),
     );
+  }
+
+  /**
+   * Makes these users members, and nobody else of those whom `isDecided` names; the others stay what they are. Creates the
+   * organization if there is someone to be a member of it.
+   */
+  async setMembers(
+    name: string,
+    wanted: ReadonlySet<number>,
+    isDecided: (userId: number) => boolean,
+    actor: Actor,
+  ): Promise<void> {
+    const current = this.byName(name)?.memberIds ?? [];
+    const isSame =
+      current.every((id) => wanted.has(id) || !isDecided(id)) && [...wanted].every((id) => current.includes(id));
+    if (isSame) return;
+    if (this.byName(name) === undefined)
+      await this.create({ name, displayName: "", memberIds: [] }, actor).catch((error: unknown) => {
+        if (this.byName(name) === undefined) throw error;
+      });
+    await this.#changes.commit(
+      () => {
+        const organization = this.require(name);
+        const before = new Set(organization.memberIds);
+        const added = [...wanted].filter((id) => !before.has(id) && this.#users.get(id) !== undefined);
+        const removed = organization.memberIds.filter((id) => !wanted.has(id) && isDecided(id));
+        const gone = new Set(removed);
+        const memberIds = [...organization.memberIds.filter((id) => !gone.has(id)), ...added];
+        return { steps: [this.#table.put({ ...organization, memberIds })], result: { added, removed } };
+      },
+      ({ added, removed }) =>
+        added.length + removed.length === 0
+          ? undefined
+          : auditEntry("members-set", actor, { organization: name, ...this.#named({ added, removed }) }),
+    );
+  }
+
+  #named({
+    added,
+    removed,
+  }: Readonly<Record<"added" | "removed", readonly number[]>>): Readonly<Record<string, unknown>> {
+    const names = (ids: readonly number[]) =>
+      ids.slice(0, namesInLine).flatMap((id) => this.#users.get(id)?.name ?? []);
+    return { added: names(added), addedCount: added.length, removed: names(removed), removedCount: removed.length };
   }
 
   /** Removes the record of an organization. */

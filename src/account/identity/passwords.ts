@@ -243,7 +243,7 @@ export class Passwords {
       reset !== undefined &&
       timingSafeEqual(Buffer.from(reset.hash), Buffer.from(codeHash)) &&
       Date.parse(reset.expiresAt) > new Date().getTime();
-    const user = isGood ? this.#users.get(userId) : undefined;
+    const user = isGood ? this.#users.active(userId) : undefined;
     if (user === undefined) throw new TrawlError("forbidden", "Password reset code was invalid or expired.");
     return user;
   }

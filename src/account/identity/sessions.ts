@@ -86,7 +86,7 @@ export class Sessions {
     const text = newSecretText();
     await this.#changes.commit(
       () => {
-        if (this.#users.get(user.id) === undefined || !isStillAllowed())
+        if (this.#users.active(user.id) === undefined || !isStillAllowed())
           throw new TrawlError("forbidden", "Authentication failed");
         const now = new Date();
         const session: StoredSession = {
@@ -120,7 +120,7 @@ export class Sessions {
   ): { readonly id: string; readonly user: User; readonly expiresMs: number; readonly isByProxy: boolean } | undefined {
     // The look-up uses the hash, so its duration reveals nothing about the text.
     const session = textPattern.test(text) ? this.#table.get(hashOfSecretText(text)) : undefined;
-    const user = session === undefined || isOver(session, nowMs) ? undefined : this.#users.get(session.userId);
+    const user = session === undefined || isOver(session, nowMs) ? undefined : this.#users.active(session.userId);
     return session === undefined || user === undefined
       ? undefined
       : { id: session.id, user, expiresMs: Date.parse(session.expiresAt), isByProxy: session.isByProxy === true };

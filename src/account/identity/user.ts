@@ -9,6 +9,8 @@ export interface User {
   readonly createdAt: string;
   /** Whether others do not find the user when they look for members of an organization. */
   readonly isUnlisted?: boolean;
+  /** Whether the directory of the organization has deactivated the account: nothing opens it until it is activated again. */
+  readonly isSuspended?: boolean;
 }
 
 /** Whom an identity provider means. A subject is never given to somebody else, in contrast to a name or an address. */
@@ -24,12 +26,14 @@ export interface NewUser extends Pick<User, "name" | "displayName" | "isSiteAdmi
   /** As created by `Passwords.hashed`; absent for a user who cannot sign in. */
   readonly passwordHash?: string;
   /** Of whom an identity provider has said that it is the user. */
-  readonly identity?: Identity & { readonly provider: string };
+  readonly identity?: (Identity & { readonly provider: string }) | undefined;
 }
 
 /** How other parts of the accounts look up users. */
 export interface UserFinder {
   get(id: number): User | undefined;
+  /** Like `get`; undefined for an account that is suspended. */
+  active(id: number): User | undefined;
   /** Throws `not-found`. */
   require(name: string): User;
 }

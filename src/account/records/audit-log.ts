@@ -43,6 +43,8 @@ export type AuditEvent =
   | "organization-deleted"
   | "member-added"
   | "member-removed"
+  | "members-set"
+  | "group-changed"
   | "invitation-created"
   | "invitation-answered"
   | "invitation-revoked"

@@ -195,7 +195,8 @@ export class Authenticator {
     if (!token.scopes.includes("site-admin:sudo")) return refused(401, "Invalid access token.");
     if (!user.isSiteAdmin) return refused(403, "The subject user of a sudo access token must be a site admin.");
     const subject = this.#accounts.userByName(subjectName);
-    if (subject === undefined) return refused(403, "Unable to sudo to nonexistent user.");
+    if (subject === undefined || subject.isSuspended === true)
+      return refused(403, "Unable to sudo to nonexistent user.");
     if (subject.isSiteAdmin && subject.id !== user.id && !this.#settings.allowsSudoToSiteAdmins) {
       return refused(403, "Unable to sudo to another site admin: auth.allowSudoToSiteAdmins is off.");
     }

@@ -1,6 +1,7 @@
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { Accounts } from "../identity/accounts.js";
-import type { NewUser, User } from "../identity/user.js";
+import type { DirectoryEntry } from "../identity/provisioned.js";
+import type { Identity, NewUser, User } from "../identity/user.js";
 import type { Actor, Sender } from "../records/audit-log.js";
 import { checkName } from "../records/validation.js";
 import type { ProviderAnswer } from "./identity-provider.js";
@@ -11,6 +12,9 @@ import { ProviderProblem } from "./provider-problem.js";
 const namesMax = 50;
 
 const nameCharsMax = 200;
+
+/** Of what a provider says, that of which an account is made. */
+type NewPerson = Pick<ProviderAnswer, "issuer" | "subject" | "username" | "displayName" | "verifiedEmail">;
 
 /**
  * The accounts of those who sign in with a provider. An account is found by issuer and subject only: names and addresses can be
@@ -29,6 +33,8 @@ export class ProviderAccounts {
   /** The account of somebody who has signed in, which may be a new one. Rejects with `ProviderProblem` if there is none. */
   async enter(config: ProviderConfig, answer: ProviderAnswer, sender: Sender): Promise<User> {
     const known = this.#accounts.identities.find(answer);
+    if (known?.isSuspended === true)
+      throw new ProviderProblem("refused", `your account is suspended by ${config.displayName}`);
     const user =
       known ?? (await this.#linkedByAddress(config, answer, sender)) ?? (await this.#signUp(config, answer, sender));
     await this.setMemberships(config, user, answer.groups, sender);
@@ -55,7 +61,8 @@ export class ProviderAccounts {
     groups: readonly string[] | undefined,
     sender: Sender,
   ): Promise<void> {
-    if (groups === undefined) return;
+    // What the directory sends is newer, and decides alone.
+    if (groups === undefined || config.scimToken !== "") return;
     const { organizations } = this.#accounts;
     const wanted = new Set(groups.flatMap((group) => (Object.hasOwn(nameByGroup, group) ? [nameByGroup[group]] : [])));
     // What is taken away comes first: it must not depend on what can fail.
@@ -73,15 +80,51 @@ export class ProviderAccounts {
     }
   }
 
+  /** The account that belongs to a user of the provider's directory; undefined if it has none yet. */
+  findFor(config: ProviderConfig, identity: Identity | undefined, email: string): User | undefined {
+    const known = identity === undefined ? undefined : this.#accounts.identities.find(identity);
+    return known ?? (config.linkVerifiedEmail && email !== "" ? this.#ownerWithout(config, email) : undefined);
+  }
+
+  /** Makes the account of a user of the provider's directory. Rejects with `conflict` if there is no name for it. */
+  async createFor(
+    config: ProviderConfig,
+    entry: DirectoryEntry,
+    subject: string,
+    email: string,
+    actor: Actor,
+  ): Promise<User> {
+    const { userName: username, displayName } = entry;
+    const given = {
+      username,
+      verifiedEmail: email,
+      displayName: displayName || username,
+      subject,
+      issuer: config.issuer,
+    };
+    const user = await this.#createNamed(config, given, (newUser) =>
+      this.#accounts.createProvisioned(subject === "" ? { ...newUser, identity: undefined } : newUser, entry, actor),
+    );
+    if (user === undefined)
+      throw new TrawlError("conflict", `there is no name for an account of ${JSON.stringify(username)}`);
+    return user;
+  }
+
+  /** The owner of the address if it was verified here, unless somebody signs in to the account by this provider already. */
+  #ownerWithout({ issuer }: Pick<ProviderConfig, "issuer">, email: string): User | undefined {
+    const { emails, identities } = this.#accounts;
+    const user = this.#accounts.user(emails.findVerifiedOwner(email) ?? 0);
+    return user === undefined || identities.forUser(user.id).some((other) => other.issuer === issuer)
+      ? undefined
+      : user;
+  }
+
   /** Only where both sides have verified the address. */
   async #linkedByAddress(config: ProviderConfig, answer: ProviderAnswer, sender: Sender): Promise<User | undefined> {
     if (!config.linkVerifiedEmail || answer.verifiedEmail === "") return undefined;
-    const { emails, identities } = this.#accounts;
-    const user = this.#accounts.user(emails.findVerifiedOwner(answer.verifiedEmail) ?? 0);
-    // An account that somebody else signs in to by this provider is not theirs, too.
-    if (user === undefined || identities.forUser(user.id).some(({ issuer }) => issuer === answer.issuer))
-      return undefined;
-    return identities.link(user.name, answer, config.name, toActor(user.name, config, sender));
+    const user = this.#ownerWithout(answer, answer.verifiedEmail);
+    if (user === undefined || user.isSuspended === true) return undefined;
+    return this.#accounts.identities.link(user.name, answer, config.name, toActor(user.name, config, sender));
   }
 
   async #signUp(config: ProviderConfig, answer: ProviderAnswer, sender: Sender): Promise<User> {
@@ -89,20 +132,37 @@ export class ProviderAccounts {
     const base = chooseName(answer);
     if (base === "")
       throw new ProviderProblem("refused", `${config.displayName} says no name that could be yours here`);
-    // What the provider alone decides is also the name that somebody has listed before the first sign-in.
-    const names = config.trustUsernames ? [base] : this.#freeNames(base);
-    for (const name of names) {
-      try {
-        return await this.#accounts.createUser(this.#newUser(name, config, answer), toActor(name, config, sender));
-      } catch (error) {
-        const isTaken = error instanceof TrawlError && error.code === "conflict" && this.#accounts.isNameTaken(name);
-        if (!isTaken) throw toProblem(error);
-      }
-    }
+    const user = await this.#createNamed(config, answer, (newUser) =>
+      this.#accounts.createUser(newUser, toActor(newUser.name, config, sender)),
+    ).catch((error: unknown) => {
+      throw toProblem(error);
+    });
+    if (user !== undefined) return user;
     throw new ProviderProblem(
       "refused",
       `the name ${JSON.stringify(base)} belongs to another account here: ask a site admin`,
     );
+  }
+
+  /** Tries one name after another; undefined if all belong to others, or there is none. */
+  async #createNamed(
+    config: ProviderConfig,
+    answer: NewPerson,
+    create: (user: NewUser) => Promise<User>,
+  ): Promise<User | undefined> {
+    const base = chooseName(answer);
+    if (base === "") return undefined;
+    // What the provider alone decides is also the name that somebody has listed before the first sign-in.
+    const names = config.trustUsernames ? [base] : this.#freeNames(base);
+    for (const name of names) {
+      try {
+        return await create(this.#newUser(name, config, answer));
+      } catch (error) {
+        const isTaken = error instanceof TrawlError && error.code === "conflict" && this.#accounts.isNameTaken(name);
+        if (!isTaken) throw error;
+      }
+    }
+    return undefined;
   }
 
   /** One after another: each look goes through the readers of all repositories, and the first name is usually free. */
@@ -113,11 +173,7 @@ export class ProviderAccounts {
     }
   }
 
-  #newUser(
-    name: string,
-    config: ProviderConfig,
-    { issuer, subject, displayName, verifiedEmail }: ProviderAnswer,
-  ): NewUser {
+  #newUser(name: string, config: ProviderConfig, { issuer, subject, displayName, verifiedEmail }: NewPerson): NewUser {
     // An address that is verified here counts everywhere, so not every provider may say it.
     const isTrusted = config.linkVerifiedEmail || config.signUpDomains.includes(domainIn(verifiedEmail));
     const hasAddress =
@@ -156,7 +212,7 @@ function domainIn(address: string): string {
 }
 
 /** A valid name from what the provider says; "" if there is none. */
-function chooseName({ username, verifiedEmail, displayName }: ProviderAnswer): string {
+function chooseName({ username, verifiedEmail, displayName }: NewPerson): string {
   for (const text of [username, verifiedEmail, displayName]) {
     const [local = ""] = text.split("@");
     // Of several separators one remains, so there is at most one at each end.

@@ -26,6 +26,10 @@ export interface ProviderConfig {
   readonly organizations: Readonly<Record<string, string>>;
   readonly refreshSeconds: number;
   readonly sessionHours: number;
+  /** Where the token is read from with which the provider's directory sends users and groups; "" if it does not. */
+  readonly scimToken: string;
+  /** What the directory says of a user that is the subject by which the provider names the user at sign-in. */
+  readonly scimSubject: "externalId" | "userName" | "none";
 }
 
 /** How long one answer of a provider is waited for, and how long it may be: keys of large providers have some 10 KB. */

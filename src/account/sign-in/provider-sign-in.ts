@@ -78,7 +78,7 @@ export class ProviderSignIn {
   readonly #audit: AuditLog;
   readonly #log: Log;
   readonly #settings: ProviderSettings;
-  readonly #users: ProviderAccounts;
+  readonly users: ProviderAccounts;
   readonly #tickets = new ProviderTickets();
   readonly #answers = new RateLimiter(limitOfAnswers);
   readonly #logged = new RateLimiter(limitOfLines);
@@ -103,7 +103,7 @@ export class ProviderSignIn {
     this.#audit = audit;
     this.#log = log;
     this.#settings = settings;
-    this.#users = new ProviderAccounts(accounts, (wanted) => this.isReserved(wanted));
+    this.users = new ProviderAccounts(accounts, (wanted) => this.isReserved(wanted));
   }
 
   /** Takes the place of what was configured before. */
@@ -218,13 +218,13 @@ export class ProviderSignIn {
     signedInId: number | undefined,
     sender: Sender,
   ): Promise<User> {
-    if (linksUserId === undefined) return this.#users.enter(config, answer, sender);
+    if (linksUserId === undefined) return this.users.enter(config, answer, sender);
     if (linksUserId !== signedInId)
       throw new ProviderProblem(
         "refused",
         "you are no longer signed in with the account that you want to link: begin again",
       );
-    return this.#users.link(config, linksUserId, answer, sender);
+    return this.users.link(config, linksUserId, answer, sender);
   }
 
   async #open(
@@ -377,7 +377,7 @@ export class ProviderSignIn {
       const answer = await (await this.#provider(name)).refresh(known.refreshToken, issuer, subject, keep);
       const user = this.#accounts.user(userId);
       if (user !== undefined)
-        await this.#users.setMemberships(config, user, answer.groups, { from: "identity provider" });
+        await this.users.setMemberships(config, user, answer.groups, { from: "identity provider" });
       const nowMs = monotonicMs();
       const refreshToken = answer.refreshToken ?? known.refreshToken;
       this.#refreshed.set(id, { refreshToken, checkedMs: nowMs, askedMs: nowMs });

@@ -124,6 +124,23 @@ export const providerTable = {
     unit: "hours",
     description: "Lifetime of a session for which the provider gives no refresh token; others have auth.sessionDays.",
   },
+  scimToken: {
+    kind: "string",
+    default: "",
+    pattern: secretSourcePattern,
+    allowed: "file:/PATH, or credential:NAME",
+    sample: "file:/etc/trawl/acme-scim-token",
+    defaultText: "none: no directory",
+    description:
+      "Where to read the token of at least 16 characters with which the provider's directory sends users and groups (SCIM 2.0) to /.api/scim/v2. Its groups then decide alone about the members of organizations.",
+  },
+  scimSubject: {
+    kind: "choice",
+    default: "externalId",
+    choices: ["externalId", "userName", "none"],
+    description:
+      "What the directory says of a user that is the subject (sub) of the user at sign-in. With none, users link their accounts themselves.",
+  },
 } as const satisfies Record<string, OptionRow>;
 
 export const providerRequired: readonly string[] = ["name", "issuer", "clientId"];

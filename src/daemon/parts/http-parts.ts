@@ -27,6 +27,7 @@ import type { McpLoader } from "./mcp-parts.js";
 import type { DaemonParts } from "./parts.js";
 import type { HistoryStatus } from "../../model/history-record.js";
 import { type RepositoryStatus, visibleError } from "../../model/repository-status.js";
+import { readSecret } from "../../base/secret-source.js";
 import { productVersion } from "../../model/versions.js";
 
 const dayMs = 86_400_000;
@@ -60,6 +61,11 @@ export function createHttpServer(options: ResolvedOptions, parts: DaemonParts, s
     uploads: { precise: parts.precise, audit: parts.audit, uploaders: options.precise.uploaders },
     resumable: parts.resumable,
     webhooks: webhooks(parts, sources.webhookSecrets),
+    scim: {
+      directory: parts.directory,
+      readSecret,
+      recordRefusal: (sender, reason) => parts.audit.recordRefusal(sender, reason),
+    },
     sharePercent: options.clients.sharePercent,
     hosts: new TrustedHosts({
       listenHost: options.listenHost,

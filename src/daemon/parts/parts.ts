@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { Accounts } from "../../account/identity/accounts.js";
 import { ContextDirectory } from "../../account/context-directory.js";
 import { TokenLifetimes } from "../../account/identity/access-tokens.js";
+import { ScimDirectory } from "../../account/directory/scim-directory.js";
 import { ProviderSignIn } from "../../account/sign-in/provider-sign-in.js";
 import { AuditLog } from "../../account/records/audit-log.js";
 import { sleep } from "../../base/deadline.js";
@@ -62,6 +63,7 @@ export interface DaemonParts {
   readonly accounts: Accounts;
   readonly contexts: ContextDirectory;
   readonly providers: ProviderSignIn;
+  readonly directory: ScimDirectory;
   readonly tokenLifetimes: TokenLifetimes;
   readonly watch: StoreWatch;
   readonly searcher: Searcher;
@@ -131,11 +133,13 @@ export function createParts(options: ResolvedOptions, files: CatalogSnapshots, l
   const backups = new Backups({ dataFolder: options.data, catalog, records, sync, pool: ingest, log });
   const tokenLifetimes = createTokenLifetimes(options);
   const parts = { log, registry, stores, audit, snapshots, catalog, threads, sync, accounts, contexts };
+  const providers = createProviders(options, parts);
   const all: DaemonParts = {
     ...parts,
     remotes: new RemoteRules(options.data, options.git.networks),
     tokenLifetimes,
-    providers: createProviders(options, parts),
+    providers,
+    directory: new ScimDirectory(accounts, providers.users, log),
     watch,
     searcher,
     revisionCache: cache,
@@ -310,7 +314,7 @@ function createJobs(
     baseUrl: () => searcher.baseUrl,
     repository: (id) => catalog.repository(id),
     viewerOf: (userId) => {
-      const user = accounts.user(userId);
+      const user = accounts.activeUser(userId);
       return user === undefined ? undefined : accounts.toViewer(user);
     },
     kernel: loadKernel(kernel),

@@ -60,7 +60,7 @@ export async function siteUserNodes(
   return sorted.slice(start, start + Math.min(count, nodesMax)).map((user) => siteUser(user, accounts));
 }
 
-function siteUser({ id, name, displayName, createdAt, isSiteAdmin }: User, accounts: Accounts): SiteUser {
+function siteUser({ id, name, displayName, createdAt, isSiteAdmin, isSuspended }: User, accounts: Accounts): SiteUser {
   return {
     id: globalId("User", id),
     username: name,
@@ -70,9 +70,9 @@ function siteUser({ id, name, displayName, createdAt, isSiteAdmin }: User, accou
     lastActiveAt: lastActiveAt(id, accounts) || null,
     deletedAt: null,
     siteAdmin: isSiteAdmin,
-    scimControlled: false,
+    scimControlled: accounts.provisioned.user(id) !== undefined,
     eventsCount: 0,
-    locked: false,
+    locked: isSuspended === true,
   };
 }
 

@@ -110,7 +110,7 @@ export const user: ResolversOf<"User"> = {
   builtinAuth: () => true,
   tags: () => [],
   viewerCanChangeUsername: () => false,
-  scimControlled: () => false,
+  scimControlled: ({ user: { id } }, _, { services: { accounts } }) => accounts.provisioned.user(id) !== undefined,
   codyProEnabled: () => false,
   tosAccepted: () => true,
   completedPostSignup: () => true,

@@ -1034,7 +1034,23 @@ export const operations: readonly Operation[] = [
   },
 ];
 
+const scimRoute =
+  (method: string) =>
+  (name: string): readonly [string, string] => [
+    `${method} /.api/scim/v2/${name}`,
+    "SCIM describes itself by its schemas",
+  ];
+
 /** The routes that the document leaves out, and why. */
 export const undescribedRoutes: ReadonlyMap<string, string> = new Map([
   ["POST /.api/graphql", "GraphQL describes itself by introspection"],
+  ...["ServiceProviderConfig", "ResourceTypes", "ResourceTypes/ID", "Schemas", "Schemas/ID", "OTHER"].map(
+    scimRoute("GET"),
+  ),
+  scimRoute("POST")(".search"),
+  ...["Users", "Groups"].flatMap((name) => [
+    ...["GET", "POST"].map((method) => scimRoute(method)(name)),
+    ...["GET", "PUT", "PATCH", "DELETE"].map((method) => scimRoute(method)(`${name}/ID`)),
+    scimRoute("POST")(`${name}/.search`),
+  ]),
 ]);

@@ -30,6 +30,7 @@ import { type SearchHandler, streamHandler } from "./stream-route.js";
 import type { WebFiles } from "./web-files.js";
 import { addWebFileRoute } from "./web-pages.js";
 import { addUploadRoutes, type UploadServices } from "./upload-route.js";
+import { addScimRoutes, type ScimServices } from "./scim-routes.js";
 import { addWebhookRoute, type WebhookServices } from "./webhook-route.js";
 import type { Handler } from "../server/handler.js";
 import { plainText } from "../server/headers.js";
@@ -121,6 +122,7 @@ export function addRoutes(server: HttpServer, services: Services): void {
   addSignInRoutes(server, services);
   addOAuthRoutes(server, services);
   addProviderRoutes(server, { ...services, baseUrl: services.oauth.baseUrl });
+  addScimRoutes(server, { ...services.scim, baseUrl: services.oauth.baseUrl });
   addClientRoutes(server, services, guard);
   addUploadRoutes(server, { ...services.uploads, contextFor: services.content.contextFor }, services.authenticator);
   addOpenApiRoute(server, services.externalUrl, guard);
@@ -169,6 +171,7 @@ export interface Services {
   readonly refresh: ClientServices["refresh"];
   readonly externalUrl: () => string;
   readonly webhooks: WebhookServices;
+  readonly scim: Omit<ScimServices, "baseUrl">;
   readonly uploads: Omit<UploadServices, "contextFor">;
   /** The files of the web pages; undefined if they are missing. */
   readonly web: WebFiles | undefined;

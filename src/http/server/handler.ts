@@ -1,7 +1,7 @@
 import type { HttpRequest, RequestHead } from "./request.js";
 import type { HttpResponse } from "./response.js";
 
-export type Method = "GET" | "POST" | "PUT" | "DELETE" | "OPTIONS";
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
 
 export type Handler = (request: HttpRequest, response: HttpResponse) => Promise<void> | void;
 

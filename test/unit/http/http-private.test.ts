@@ -99,7 +99,15 @@ t.test("no other route reveals anything to anonymous clients", async (t) => {
     [...open].sort(),
     "the description says the same",
   );
-  const closed = routes.filter(([method, pattern]) => !open.includes(`${method} ${pattern}`));
+  const isScim = (path: string): boolean => path.startsWith("/.api/scim/");
+  const closed = routes.filter(([method, pattern]) => !open.includes(`${method} ${pattern}`) && !isScim(pattern));
+  for (const [method, path] of routes.filter(([, pattern]) => isScim(pattern)))
+    for (const authorization of [undefined, `Bearer ${token}`])
+      t.match(
+        await ask(method, path, authorization),
+        { status: 401, text: /this needs the token of scimToken/ },
+        `${method} ${path}: only with a token of its own`,
+      );
   for (const [method, path] of [...closed, ...others]) {
     const name = `${method} ${path}`;
     const { status, text, location } = await ask(method, path);

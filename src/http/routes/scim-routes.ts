@@ -1,0 +1,305 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import {
+  resourceTypes,
+  schemas,
+  ScimError,
+  selectAttributes,
+  serviceProviderConfig,
+  showError,
+  showList,
+  type Resource,
+} from "../../account/directory/scim-messages.js";
+import { pageMax, type PageRequest, type ScimDirectory } from "../../account/directory/scim-directory.js";
+import { type Sender, toSender } from "../../account/records/audit-log.js";
+import { attemptsIn, RateLimiter } from "../../account/records/rate-limiter.js";
+import type { ProviderConfig } from "../../account/sign-in/provider-config.js";
+import { monotonicMs } from "../../base/deadline.js";
+import { errorMessage, TrawlError } from "../../base/errors.js";
+import { isObject } from "../../base/is-object.js";
+import type { Handler } from "../server/handler.js";
+import { waitHeaders } from "../server/rate-limit-headers.js";
+import type { HttpRequest } from "../server/request.js";
+import type { HttpResponse } from "../server/response.js";
+import type { HttpServer } from "../server/uws.js";
+
+/** Limit on a body: a group of 10,000 members. Parsing this much JSON takes 3 to 10 ms of the main thread. */
+const bodyBytesMax = 1 << 20;
+
+/** Limits on requests of one directory, and on refusals per address, in a minute. */
+const requestLimit = attemptsIn(60_000, 6_000);
+const refusalLimit = attemptsIn(60_000, 60);
+
+const tokenCharsMin = 16;
+
+/** A secret that was replaced counts at most this much longer. */
+const tokenKeptMs = 60_000;
+
+const root = "/.api/scim/v2";
+const scimType = { "Content-Type": "application/scim+json", "Cache-Control": "no-store" } as const;
+
+export interface ScimServices {
+  readonly directory: Pick<
+    ScimDirectory,
+    | "configs"
+    | "user"
+    | "users"
+    | "createUser"
+    | "replaceUser"
+    | "patchUser"
+    | "deleteUser"
+    | "group"
+    | "groups"
+    | "all"
+    | "createGroup"
+    | "replaceGroup"
+    | "patchGroup"
+    | "deleteGroup"
+  >;
+  readonly readSecret: (source: string, where: string) => string;
+  readonly recordRefusal: (sender: Sender, reason: string) => void;
+  /** The URL by which the client has reached this server. */
+  readonly baseUrl: (request: HttpRequest) => string;
+}
+
+/** What a request is about, and from whom it is. */
+interface Asked {
+  readonly request: HttpRequest;
+  readonly config: ProviderConfig;
+  /** The URL of this interface. */
+  readonly url: string;
+  readonly sender: Sender;
+  readonly id: string;
+}
+
+interface Answer {
+  readonly status: number;
+  /** Undefined for none. */
+  readonly body: unknown;
+}
+
+/**
+ * SCIM 2.0 (RFC 7644): the directory of an identity provider creates, changes, suspends and deletes the accounts of its users, and sends
+ * its groups. It proves who it is by the token of the provider's configuration, which opens nothing else.
+ */
+export function addScimRoutes(server: HttpServer, services: ScimServices): void {
+  const handle = scimHandler(services);
+  const { directory } = services;
+  const get = (path: string, answer: (asked: Asked) => Promise<unknown> | unknown): void =>
+    server.route(
+      "GET",
+      root + path,
+      handle(async (asked) => ({ status: 200, body: await answer(asked) })),
+    );
+  const change = (
+    method: "POST" | "PUT" | "PATCH",
+    path: string,
+    answer: (asked: Asked, body: unknown) => Promise<Resource>,
+  ): void =>
+    server.routeWithBody(
+      method,
+      root + path,
+      bodyBytesMax,
+      handle(async (asked) => ({
+        status: method === "POST" ? 201 : 200,
+        body: selected(readParameters(asked.request), await answer(asked, readBody(asked.request))),
+      })),
+    );
+  const remove = (path: string, act: (asked: Asked) => Promise<void>): void =>
+    server.route(
+      "DELETE",
+      root + path,
+      handle(async (asked) => {
+        await act(asked);
+        return { status: 204, body: undefined };
+      }),
+    );
+
+  get("/ServiceProviderConfig", ({ url }) => serviceProviderConfig(url, pageMax));
+  get("/ResourceTypes", ({ url }) => listed(resourceTypes(url)));
+  get("/ResourceTypes/ID", ({ url, id }) => found(resourceTypes(url), id));
+  get("/Schemas", ({ url }) => listed(schemas(url)));
+  get("/Schemas/ID", ({ url, id }) => found(schemas(url), id));
+
+  const page = async (asked: Asked, list: typeof directory.users, wanted: Wanted): Promise<unknown> => {
+    const { resources, total } = await list.call(directory, asked.config, wanted, asked.url);
+    return showList(
+      resources.map((resource) => selected(wanted, resource)),
+      total,
+      wanted.startIndex,
+    );
+  };
+  for (const [path, list] of [
+    ["/Users", directory.users],
+    ["/Groups", directory.groups],
+    ["", directory.all],
+  ] as const) {
+    if (path !== "") get(path, (asked) => page(asked, list, readParameters(asked.request)));
+    server.routeWithBody(
+      "POST",
+      `${root}${path}/.search`,
+      bodyBytesMax,
+      handle(async (asked) => ({ status: 200, body: await page(asked, list, readSearch(readBody(asked.request))) })),
+    );
+  }
+  get("/Users/ID", (asked) =>
+    selected(readParameters(asked.request), directory.user(asked.config, asked.id, asked.url)),
+  );
+  change("POST", "/Users", ({ config, url, sender }, body) => directory.createUser(config, body, url, sender));
+  change("PUT", "/Users/ID", ({ config, id, url, sender }, body) =>
+    directory.replaceUser(config, id, body, url, sender),
+  );
+  change("PATCH", "/Users/ID", ({ config, id, url, sender }, body) =>
+    directory.patchUser(config, id, body, url, sender),
+  );
+  remove("/Users/ID", ({ config, id, sender }) => directory.deleteUser(config, id, sender));
+
+  get("/Groups/ID", (asked) =>
+    selected(readParameters(asked.request), directory.group(asked.config, asked.id, asked.url)),
+  );
+  change("POST", "/Groups", ({ config, url, sender }, body) => directory.createGroup(config, body, url, sender));
+  change("PUT", "/Groups/ID", ({ config, id, url, sender }, body) =>
+    directory.replaceGroup(config, id, body, url, sender),
+  );
+  change("PATCH", "/Groups/ID", ({ config, id, url, sender }, body) =>
+    directory.patchGroup(config, id, body, url, sender),
+  );
+  remove("/Groups/ID", ({ config, id, sender }) => directory.deleteGroup(config, id, sender));
+  // A client of this protocol reads no other errors.
+  get("/OTHER", ({ request }) => {
+    throw new ScimError(404, `there is nothing at ${request.path.slice(0, 200)}`);
+  });
+}
+
+function scimHandler(services: ScimServices): (answer: (asked: Asked) => Promise<Answer>) => Handler {
+  const requests = new RateLimiter(requestLimit);
+  const refusals = new RateLimiter(refusalLimit);
+  const secrets = new Secrets(services.readSecret);
+  const tooMany = (response: HttpResponse, limit: string, waitMs: number): void => {
+    const headers = { ...scimType, ...waitHeaders(limit, Math.ceil(waitMs / 1000)) };
+    response.reply(429, headers, JSON.stringify(showError(new ScimError(429, `too many ${limit} within a minute`))));
+  };
+  return (answer) => async (request, response) => {
+    const { remoteAddress } = request;
+    const refusalWaitMs = refusals.begin(remoteAddress, monotonicMs());
+    if (refusalWaitMs > 0) return tooMany(response, "refusals", refusalWaitMs);
+    try {
+      const config = secrets.find(services.directory.configs, request);
+      if (config === undefined) {
+        services.recordRefusal(toSender(request), "a wrong token of a directory");
+        throw new ScimError(401, "this needs the token of scimToken, as Authorization: Bearer TOKEN");
+      }
+      refusals.forgive(remoteAddress);
+      const waitMs = requests.begin(config.name, monotonicMs());
+      if (waitMs > 0) return tooMany(response, "requests", waitMs);
+      const url = services.baseUrl(request) + root;
+      const id = request.params["ID"] ?? "";
+      const { status, body } = await answer({ request, config, url, id, sender: toSender(request) });
+      response.reply(status, scimType, body === undefined ? "" : JSON.stringify(body));
+    } catch (error) {
+      const refusal = toRefusal(error);
+      const headers = refusal.status === 401 ? { ...scimType, "WWW-Authenticate": 'Bearer realm="scim"' } : scimType;
+      response.reply(refusal.status, headers, JSON.stringify(showError(refusal)));
+    }
+  };
+}
+
+function toRefusal(error: unknown): ScimError {
+  if (error instanceof ScimError) return error;
+  if (error instanceof TrawlError && error.httpStatus < 500) return new ScimError(error.httpStatus, error.message);
+  if (error instanceof TrawlError && error.httpStatus === 503) return new ScimError(503, error.message);
+  throw error;
+}
+
+/** The tokens of directories, read from their files from time to time. */
+class Secrets {
+  readonly #read: ScimServices["readSecret"];
+  readonly #known = new Map<string, { readonly hash: Buffer; readonly readMs: number }>();
+
+  constructor(read: ScimServices["readSecret"]) {
+    this.#read = read;
+  }
+
+  /** The provider whose token the request has. Each is compared, by its hash, so the time reveals nothing about it. */
+  find(configs: readonly ProviderConfig[], { headers }: HttpRequest): ProviderConfig | undefined {
+    const authorization = headers.get("authorization") ?? "";
+    const isBearer = authorization.slice(0, 7).toLowerCase() === "bearer ";
+    const given = toHash(isBearer ? authorization.slice(7).trim() : "");
+    const matching = configs.filter((config) => timingSafeEqual(this.#hash(config), given));
+    return isBearer ? matching[0] : undefined;
+  }
+
+  #hash({ name, scimToken }: ProviderConfig): Buffer {
+    const known = this.#known.get(`${name} ${scimToken}`);
+    if (known !== undefined && monotonicMs() - known.readMs < tokenKeptMs) return known.hash;
+    const where = `identity provider ${name}, scimToken`;
+    const token = this.#read(scimToken, where);
+    if (token.length < tokenCharsMin)
+      throw new TrawlError("internal", `${where}: the token must have at least ${tokenCharsMin} characters`);
+    const hash = toHash(token);
+    this.#known.set(`${name} ${scimToken}`, { hash, readMs: monotonicMs() });
+    return hash;
+  }
+}
+
+function toHash(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}
+
+function readBody({ body }: HttpRequest): unknown {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+  } catch (error) {
+    throw new ScimError(400, `the body is not JSON in UTF-8: ${errorMessage(error)}`, "invalidSyntax");
+  }
+}
+
+/** What a client wants to see of resources. */
+interface Wanted extends PageRequest {
+  readonly attributes: string;
+  readonly excludedAttributes: string;
+}
+
+function readParameters({ query }: HttpRequest): Wanted {
+  const parameters = new URLSearchParams(query);
+  return readWanted((name) => parameters.get(name) ?? "");
+}
+
+/** The same in a body (RFC 7644, section 3.4.3), where attributes are a list. */
+function readSearch(body: unknown): Wanted {
+  if (!isObject(body)) throw new ScimError(400, "the body must be a JSON object", "invalidSyntax");
+  return readWanted((name) => {
+    const value = body[name] ?? "";
+    return Array.isArray(value) ? value.join(",") : String(value);
+  });
+}
+
+/** Numbers below the least are the least, as the protocol says. */
+function readWanted(textAt: (name: keyof Wanted) => string): Wanted {
+  const number = (name: keyof Wanted, usual: number, least: number): number => {
+    const text = textAt(name);
+    if (text === "") return usual;
+    if (!/^-?[0-9]{1,9}$/.test(text)) throw new ScimError(400, `${name} is not a number`, "invalidValue");
+    return Math.max(least, Number(text));
+  };
+  return {
+    filter: textAt("filter"),
+    startIndex: number("startIndex", 1, 1),
+    count: number("count", pageMax, 0),
+    attributes: textAt("attributes"),
+    excludedAttributes: textAt("excludedAttributes"),
+  };
+}
+
+function selected({ attributes, excludedAttributes }: Wanted, resource: Resource): Readonly<Record<string, unknown>> {
+  return selectAttributes(resource, attributes, excludedAttributes);
+}
+
+function listed(resources: readonly Resource[]): unknown {
+  return showList(resources, resources.length, 1);
+}
+
+function found(resources: readonly Resource[], id: string): Resource {
+  const resource = resources.find((one) => one.id === id);
+  if (resource === undefined) throw new ScimError(404, `there is no ${JSON.stringify(id.slice(0, 100))}`);
+  return resource;
+}
