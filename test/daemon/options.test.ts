@@ -202,7 +202,7 @@ t.test("errors in a file", async (t) => {
     [
       "kind of a connection",
       '{"connections": [{"name": "a", "kind": "gitlub", "url": "https://h"}]}',
-      'FILE:1: connections[0].kind: must be "github", "gitlab", "gitea", "list", "folder", not "gitlub"',
+      'FILE:1: connections[0].kind: must be "github", "gitlab", "gitea", "bitbucket-cloud", "bitbucket-data-center", "azure-devops", "gerrit", "list", "folder", "command", not "gitlub"',
     ],
     [
       "folder in a home directory",
