@@ -232,6 +232,18 @@ const backgroundMetrics = {
     labels: ["state"],
     help: "Configured connections to code hosts, by state: good, failing (the last list could not be read, or not as a whole).",
   },
+  hostPermissions: {
+    kind: "gauge",
+    name: "trawl_host_permission_repositories",
+    labels: ["connection", "state"],
+    help: "Private repositories whose readers a code host decides, by state: good, closed (the host could not be asked for too long, and only site admins may read them).",
+  },
+  hostPermissionReads: {
+    kind: "counter",
+    name: "trawl_host_permission_reads_total",
+    labels: ["outcome"],
+    help: "Questions to code hosts about the readers of a repository, by outcome: good, failed.",
+  },
   connectionRepositories: {
     kind: "gauge",
     name: "trawl_connection_repositories",

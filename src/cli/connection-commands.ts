@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { ConnectionStatus } from "../codehost/connections.js";
+import type { PermissionSummary } from "../codehost/permissions/host-permissions.js";
 import { dataOption, print } from "./terminal/command-options.js";
 import { callDaemon, suggestName } from "./connection/control-client.js";
 import { visible } from "./terminal/output.js";
@@ -38,10 +39,17 @@ export function addConnection(program: Command): void {
     });
 }
 
+function describePermissions({ repositoryCount, closedCount, error }: PermissionSummary): string[] {
+  const closed = closedCount === 0 ? "" : `, ${closedCount} closed to all but site admins`;
+  const told = `the host decides who reads ${repositoryCount} of them${closed}`;
+  return error === "" ? [told] : [told, `error of permissions: ${error}`];
+}
+
 function printStatus(status: ConnectionStatus): string {
   const { name, kind, url, repositoryCount, missingCount, lastListed, error, warnings } = status;
   const listed = lastListed === "" ? "not listed yet" : `listed ${lastListed}`;
   const fields = [name, kind, url, `${repositoryCount} repositories`, listed];
+  if (status.permissions !== undefined) fields.push(...describePermissions(status.permissions));
   if (missingCount > 0) fields.push(`${missingCount} no longer listed`);
   if (error !== "") fields.push(`error: ${error}`);
   return [fields.join("  "), ...warnings.map((warning) => `  warning: ${warning}`)].map(visible).join("\n");

@@ -238,6 +238,7 @@ class RepoCommands {
     const fields = [status.name, status.state, `${status.documentCount} documents`, `${megabytes} MB`, status.url];
     for (const flag of ["fork", "archived", "private"] as const) if (status[flag]) fields.push(flag);
     if (status.readers.length > 0) fields.push(`read by ${status.readers.join(" ")}`);
+    if (status.readersFrom !== "") fields.push(`readers by ${status.readersFrom}`);
     if (status.stars > 0) fields.push(`${status.stars} ${status.stars === 1 ? "star" : "stars"}`);
     fields.push(...describeHistory(status.historyIndex), ...describeMissing(status.missingSymbols));
     if (status.deletedAfter !== "") fields.push(`deleted after ${status.deletedAfter}`);

@@ -39,8 +39,15 @@ export interface ConnectionConfig {
   readonly ssh: boolean;
   /** Further hosts that it may name in URLs; `*` for all with public addresses. */
   readonly hosts: readonly string[];
-  /** Who may see the private ones. */
+  /** Who decides who may see the private ones: `readers`, or the host. */
+  readonly permissions: "readers" | "host";
   readonly readers: readonly string[];
+  /** How long an answer of the host about readers counts. */
+  readonly permissionsSeconds: number;
+  /** The identity provider that is the host itself, for whose linked accounts permissions hold; "" for none. */
+  readonly permissionsProvider: string;
+  /** The names here by those on the host; null for nobody. */
+  readonly userNames: Readonly<Record<string, string | null>>;
   /** Begins the names of repositories. */
   readonly prefix: string;
   readonly intervalSeconds: number;

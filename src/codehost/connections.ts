@@ -8,7 +8,13 @@ import type { RepositoryConfig } from "../model/repository.js";
 import { listHost } from "./api-listing.js";
 import { listCommand } from "./command-listing.js";
 import { compareLists, type ListChanges, type ListingAttempt, ListingRecord } from "./listing-record.js";
-import type { ConnectionConfig, Listing } from "./connection.js";
+import { type ApiKindName, type ConnectionConfig, isLocal, type Listing } from "./connection.js";
+import {
+  HostPermissions,
+  type PermissionServices,
+  type PermissionState,
+  type PermissionSummary,
+} from "./permissions/host-permissions.js";
 import { listFolder } from "./folder-listing.js";
 import { listUrls } from "./repository-list.js";
 import { findSource, type Selection, selectRepositories } from "./selection.js";
@@ -31,6 +37,8 @@ export interface ConnectionStatus {
   readonly error: string;
   /** Sentences about some of the repositories that are left out because another one has their name. */
   readonly warnings: readonly string[];
+  /** Absent if the host does not decide who reads its repositories. */
+  readonly permissions?: PermissionSummary;
 }
 
 /** A connection with everything that is known about it. */
@@ -56,7 +64,10 @@ export interface ConnectionServices {
   readonly apply: (connection: string) => Promise<void>;
   /** Sentences about the repositories of a connection that are left out because another one has their name. */
   readonly leftOut: (connection: string) => readonly string[];
-  readonly metrics: Pick<Metrics, "connectionListings">;
+  readonly metrics: Pick<Metrics, "connectionListings" | "hostPermissionReads">;
+  /** See `PermissionServices`. */
+  readonly findLinked: PermissionServices["findLinked"];
+  readonly applyReaders: PermissionServices["applyReaders"];
   /** The data directory, whose mirrors are not listed. */
   readonly dataFolder: string;
 }
@@ -83,6 +94,8 @@ interface Connection {
   readonly configuredAt: string;
   nextListing: string;
   readonly attempts: ListingRecord;
+  /** Undefined if the host does not decide who reads its repositories. */
+  readonly permissions: HostPermissions | undefined;
 }
 
 /**
@@ -111,7 +124,10 @@ export class Connections {
 
   /** Replaces the connections. Those that are new begin with their stored list. */
   async configure(configs: readonly ConnectionConfig[]): Promise<void> {
+    const wanted = new Set(configs.map((config) => JSON.stringify(config)));
     const before = new Map(this.#connections.map((connection) => [JSON.stringify(connection.config), connection]));
+    // What hosts have answered is stored, and the next one begins with it.
+    for (const [text, old] of before) if (!wanted.has(text)) await old.permissions?.close();
     const connections = await Promise.all(
       configs.map((config) => before.get(JSON.stringify(config)) ?? this.#open(config)),
     );
@@ -122,7 +138,25 @@ export class Connections {
 
   /** The repositories of all connections, in their order. Several may have the same name. */
   repositories(): readonly RepositoryConfig[] {
-    return this.#connections.flatMap(({ repositories }) => repositories);
+    return this.#connections.flatMap(
+      ({ repositories, permissions }) => permissions?.withReaders(repositories) ?? repositories,
+    );
+  }
+
+  /** What is known about the readers of a repository of a connection; undefined if the host does not decide about them. */
+  permissionState(connection: string, repository: Pick<RepositoryConfig, "name" | "url">): PermissionState | undefined {
+    return this.#connections.find(({ config }) => config.name === connection)?.permissions?.state(repository);
+  }
+
+  /** Makes the readers that hosts have named those of the catalog, whatever it has. */
+  async applyReaders(): Promise<void> {
+    for (const { permissions } of this.#connections) await permissions?.applyAll();
+  }
+
+  /** Somebody has linked or unlinked an account of an identity provider. */
+  accountsChanged(): void {
+    for (const { config, permissions } of this.#connections)
+      if (config.permissionsProvider !== "") permissions?.remap();
   }
 
   names(): ReadonlySet<string> {
@@ -130,8 +164,11 @@ export class Connections {
   }
 
   statuses(): readonly ConnectionStatus[] {
-    return this.#connections.map(({ config: { name, kind, url }, repositories, missing, lastListed, error }) => {
+    return this.#connections.map((connection) => {
+      const { repositories, missing, lastListed, error, permissions } = connection;
+      const { name, kind, url } = connection.config;
       const leftOut = this.#services.leftOut(name);
+      const closed = permissions === undefined ? [] : closedWarning(permissions.summary());
       const more = leftOut.length > namedMax ? [`${leftOut.length - namedMax} more are left out in the same way`] : [];
       return {
         name,
@@ -141,7 +178,8 @@ export class Connections {
         missingCount: missing.size,
         lastListed,
         error,
-        warnings: [...leftOut.slice(0, namedMax), ...more],
+        warnings: [...closed, ...leftOut.slice(0, namedMax), ...more],
+        ...(permissions === undefined ? {} : { permissions: permissions.summary() }),
       };
     });
   }
@@ -169,6 +207,7 @@ export class Connections {
   async list(name: string, mayRemoveMost: boolean): Promise<ConnectionStatus> {
     const connection = this.#require(name);
     await this.#enqueue(connection, mayRemoveMost);
+    connection.permissions?.request();
     const status = this.statuses().find((other) => other.name === name);
     if (status === undefined || connection.error !== "") throw new TrawlError("git", `${name}: ${connection.error}`);
     return status;
@@ -177,7 +216,7 @@ export class Connections {
   async close(): Promise<void> {
     this.#stop.abort();
     for (const { timer } of this.#connections) timer?.cancel();
-    await Promise.all(this.#running.values());
+    await Promise.all([...this.#running.values(), ...this.#connections.map(({ permissions }) => permissions?.close())]);
   }
 
   #require(name: string): Connection {
@@ -198,8 +237,11 @@ export class Connections {
     };
     // The rules of the present configuration apply to what was listed under an earlier one.
     const source = findSource(config);
+    const permissions = await this.#openPermissions(config);
+    permissions?.setRepositories(repositories);
     return {
       config,
+      permissions,
       store,
       repositories: repositories.map((repository) => ({ ...repository, source })),
       missing: new Set(missing),
@@ -212,8 +254,19 @@ export class Connections {
     };
   }
 
+  async #openPermissions(config: ConnectionConfig): Promise<HostPermissions | undefined> {
+    const { kind } = config;
+    if (config.permissions !== "host" || isLocal(config)) return undefined;
+    const permissions = new HostPermissions({ ...config, kind: kind as ApiKindName }, this.#services);
+    await permissions.load();
+    return permissions;
+  }
+
   #schedule(): void {
-    for (const connection of this.#connections) if (connection.timer === undefined) this.#listAfter(connection, 0);
+    for (const connection of this.#connections) {
+      if (connection.timer === undefined) this.#listAfter(connection, 0);
+      connection.permissions?.start();
+    }
   }
 
   #listAfter(connection: Connection, delayMs: number): void {
@@ -279,10 +332,12 @@ export class Connections {
     const isChanged = JSON.stringify(before) !== JSON.stringify(repositories);
     if (isChanged) {
       connection.repositories = repositories;
+      connection.permissions?.setRepositories(repositories);
       try {
         await this.#services.apply(config.name);
       } catch (error) {
         connection.repositories = before;
+        connection.permissions?.setRepositories(before);
         throw error;
       }
     }
@@ -315,6 +370,12 @@ export class Connections {
         return await listHost({ ...config, kind }, token, signal);
     }
   }
+}
+
+function closedWarning({ closedCount, error }: PermissionSummary): readonly string[] {
+  return closedCount === 0 || error === ""
+    ? []
+    : [`only site admins may read ${closedCount} repositories, because the host does not say who else may: ${error}`];
 }
 
 /**

@@ -33,6 +33,7 @@ import { createHttpServer } from "./parts/http-parts.js";
 import { watchServices } from "./parts/service-gauges.js";
 import { Profiler } from "./parts/profiler.js";
 import { MetricsServer } from "./parts/metrics-server.js";
+import { applyReaders, describeReaders, findLinked } from "./parts/host-readers.js";
 import { createParts, type DaemonParts } from "./parts/parts.js";
 import { rereadOptions } from "./config/reread-options.js";
 import type { GraphqlExecutor } from "../graphql/execution/executor.js";
@@ -116,10 +117,15 @@ export class Daemon implements Controlled {
       known: (connection) => listedBy(parts.catalog, connection),
       // The connection itself has made sure that its list is not a mistake.
       apply: (connection) => this.#configureRepositories(this.#configured, { kind: "keep", exempt: connection }),
+      findLinked: (provider, subject) =>
+        findLinked(parts.accounts, this.#configured.identityProviders, provider, subject),
+      applyReaders: (connection, repositories) => applyReaders(parts, connection, repositories),
       leftOut: (connection) =>
         parts.sync.leftOut.flatMap(({ list, forConnection }) => (list === connection ? [forConnection] : [])),
     });
     parts.sync.onNameFreed = () => this.#configureRepositories(this.#configured, { kind: "keep", exempt: undefined });
+    parts.accounts.identities.onChanged = () => this.connections.accountsChanged();
+    parts.sync.describeReaders = (repository) => describeReaders(repository, this.connections);
     const services = createRequestServices(options, parts, this.connections, () => this.#configured);
     const graphql = lazy(() => createGraphqlExecutor(options, services, parts));
     watchServices(parts.registry, { ...parts, connections: this.connections, gitCache: services.gitCache });
@@ -154,7 +160,10 @@ export class Daemon implements Controlled {
     await resultWhileYielding(this.accounts.load());
     for (const records of [this.#parts.jobs, this.#parts.notifications, this.#parts.precise])
       await resultWhileYielding(records.load());
-    // Before the port is open: then it can tell what a client has uploaded from what is left over.
+    // Before the port is open: answers of code hosts about readers may have become too old while nothing ran.
+    await this.connections.configure(this.#options.connections);
+    await this.connections.applyReaders();
+    // The same: then it can tell what a client has uploaded from what is left over.
     await this.#parts.precise.start();
     await this.#parts.resumable.load();
     const storedIds = await resultWhileYielding(this.#parts.stores.shards.idsInSteps());
@@ -294,6 +303,8 @@ export class Daemon implements Controlled {
     if (typed.configFile === undefined && typed.repositories.length === 0) return;
     const listed = [...repositories, ...this.connections.repositories()];
     await this.sync.configure(listed, this.connections.names(), guard);
+    // A host may have answered meanwhile.
+    await this.connections.applyReaders();
   }
 
   async stop(): Promise<void> {

@@ -20,6 +20,8 @@ export interface RepositoryStatus extends RepositoryAttributes {
   readonly error: string;
   /** Sentences about what is not indexed as the configuration or the remote might lead one to expect. */
   readonly warnings: readonly string[];
+  /** Who decides about its readers, as "connection acme, asked TIME"; "" if they were set here. */
+  readonly readersFrom: string;
   /** RFC 3339; "" before the first fetch. */
   readonly lastFetched: string;
   readonly branches: readonly { readonly name: string; readonly commit: string }[];

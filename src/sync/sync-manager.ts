@@ -23,7 +23,12 @@ import { RepositoryLocks } from "./queue/repository-locks.js";
 import { RepositoryRemoval } from "./housekeeping/repository-removal.js";
 import { RepositorySecrets, moveStoredSecrets } from "./services/repository-secrets.js";
 import { findLookalikes, type LeftOut } from "./repositories/shared-names.js";
-import { historyStatus, missingSymbols, repositoryStatus } from "./repositories/repository-status.js";
+import {
+  historyStatus,
+  missingSymbols,
+  type ReadersDescription,
+  repositoryStatus,
+} from "./repositories/repository-status.js";
 import { ShardFlips } from "./housekeeping/shard-flips.js";
 import { ShardRepairs } from "./housekeeping/shard-repairs.js";
 import { SymbolIndexing } from "./housekeeping/symbol-indexing.js";
@@ -237,6 +242,9 @@ export class SyncManager {
     this.#lookalikes = found;
   }
 
+  /** What is said about the readers of a repository that others decide about. */
+  describeReaders: (repository: Repository) => ReadersDescription = () => ({ readersFrom: "", warnings: [] });
+
   statuses(): RepositoryStatus[] {
     const { catalog, settings } = this.#services;
     const warnings = new Map(this.#lookalikes);
@@ -248,6 +256,7 @@ export class SyncManager {
       repositoryStatus(
         repository,
         warnings.get(repository.name) ?? [],
+        this.describeReaders(repository),
         this.#queue.waits.reason(repository),
         this.activities,
         this.#judge,

@@ -25,6 +25,9 @@ export class Identities {
   readonly #users: UserFinder;
   readonly #table: RecordTable<LinkedIdentity>;
   readonly #idsOfUser = new Map<number, Set<string>>();
+  /** Called soon after accounts were linked or unlinked. */
+  onChanged: () => void = () => undefined;
+  #isTold = false;
 
   constructor(tables: RecordTables, changes: TransactionQueue, users: UserFinder) {
     this.#changes = changes;
@@ -33,6 +36,17 @@ export class Identities {
       if (before !== undefined) this.#idsOfUser.get(before.userId)?.delete(before.id);
       if (after !== undefined)
         this.#idsOfUser.set(after.userId, (this.#idsOfUser.get(after.userId) ?? new Set()).add(after.id));
+      this.#tell();
+    });
+  }
+
+  /** Once for many, and when the whole change is visible. */
+  #tell(): void {
+    if (this.#isTold) return;
+    this.#isTold = true;
+    setImmediate(() => {
+      this.#isTold = false;
+      this.onChanged();
     });
   }
 

@@ -58,6 +58,12 @@ function resolveFile(
   const connections = file === undefined ? [] : fileConnections(file, problems);
   const contexts = file === undefined ? [] : fileContexts(file, problems);
   const identityProviders = file === undefined ? [] : fileProviders(file, problems);
+  const providers = new Set(identityProviders.map(({ name }) => name));
+  for (const { name, permissionsProvider } of connections)
+    if (permissionsProvider !== "" && !providers.has(permissionsProvider) && problems.length === 0)
+      problems.push(
+        `${file?.path}: connection ${name}: no identity provider is named ${JSON.stringify(permissionsProvider)}`,
+      );
   const options = nest(values);
   const { listenHost, listenPort } = checkListen(options, values.has("auth.public"), problems);
   const resolved = { ...options, data: resolve(options.data) };

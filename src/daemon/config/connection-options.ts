@@ -98,6 +98,37 @@ export const connectionTable = {
     default: [],
     description: "Names of users and organizations that may see the repositories that are private on the host.",
   },
+  permissions: {
+    kind: "choice",
+    default: "readers",
+    choices: ["readers", "host"],
+    description:
+      "Who may see the repositories that are private on the host: those in readers, or those who may read them on the host (github, gitlab, gitea), " +
+      "as far as userNames or permissionsProvider say who they are here.",
+  },
+  userNames: {
+    kind: "map",
+    default: {},
+    description: "For permissions of the host: the name of a user here by the name on the host; null for nobody.",
+  },
+  permissionsProvider: {
+    kind: "string",
+    default: "",
+    pattern: "^[a-z0-9_-]{0,64}$",
+    allowed: "the name of an identity provider",
+    defaultText: "none",
+    description:
+      "For permissions of the host: the identity provider that is the host itself (GitLab, Gitea, Forgejo), whose linked accounts are the users on the host.",
+  },
+  permissionsMaxAge: {
+    kind: "integer",
+    default: 14_400,
+    min: 60,
+    max: 604_800,
+    unit: "seconds",
+    description:
+      "How long an answer of the host about readers counts; it is asked again after a third of it. If it does not answer until then, only site admins may read.",
+  },
   prefix: {
     kind: "string",
     default: "",

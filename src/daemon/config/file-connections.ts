@@ -2,6 +2,7 @@ import { isIP } from "node:net";
 import { errorMessage } from "../../base/errors.js";
 import { apiKinds } from "../../codehost/api-kinds.js";
 import { type ApiKindName, type ConnectionConfig, isLocal } from "../../codehost/connection.js";
+import { readerSources } from "../../codehost/permissions/reader-sources.js";
 import { TextPattern } from "../../regexp/match/text-pattern.js";
 import { connectionTable } from "./connection-options.js";
 import type { OptionRow } from "./options.js";
@@ -11,7 +12,10 @@ const defaults = Object.fromEntries(
   Object.entries<OptionRow>(connectionTable).map(([name, row]) => [name, row.default]),
 );
 
-type Item = Omit<ConnectionConfig, "intervalSeconds"> & { readonly interval: number };
+type Item = Omit<ConnectionConfig, "intervalSeconds" | "permissionsSeconds"> & {
+  readonly interval: number;
+  readonly permissionsMaxAge: number;
+};
 
 /** The connections of the file, with defaults filled in. Adds what is wrong with one to `problems`, with its line. */
 export function fileConnections(file: ConfigFile, problems: string[]): ConnectionConfig[] {
@@ -19,9 +23,15 @@ export function fileConnections(file: ConfigFile, problems: string[]): Connectio
   if (items === undefined || problems.length > 0 || !Array.isArray(items)) return [];
   const seen = new Set<string>();
   return items.map((item: Partial<Item>, at) => {
-    const { interval, ...fields } = { ...defaults, ...item } as Item;
+    const { interval, permissionsMaxAge, ...fields } = { ...defaults, ...item } as Item;
     const url = fields.kind === "command" ? (fields.command[0] ?? "") : fields.url;
-    const config = { ...fields, url, prefix: item.prefix ?? defaultPrefix(fields), intervalSeconds: interval };
+    const config = {
+      ...fields,
+      url,
+      prefix: item.prefix ?? defaultPrefix(fields),
+      intervalSeconds: interval,
+      permissionsSeconds: permissionsMaxAge,
+    };
     const where = `${file.path}:${findLine(file, ["connections", String(at)])}`;
     if (seen.has(config.name)) problems.push(`${where}: a connection named "${config.name}" is defined twice`);
     seen.add(config.name);
@@ -51,6 +61,7 @@ function findProblems(config: ConnectionConfig): string[] {
     problems.push(`it needs owners: ${config.kind} lists no repositories of a token`);
   else if (isHost && config.owners.length === 0 && config.credential === "" && config.kind !== "gerrit")
     problems.push("it needs owners, or a credential whose repositories are listed");
+  problems.push(...permissionProblems(config));
   const isHostName = (host: string): boolean =>
     host === "*" || (URL.canParse(`http://${bracket(host)}/`) && (isIP(host) !== 0 || !/[:/@?#\\*\s]/.test(host)));
   for (const host of config.hosts.filter((host) => !isHostName(host)))
@@ -62,6 +73,21 @@ function findProblems(config: ConnectionConfig): string[] {
       problems.push(`${JSON.stringify(source)} is not a regular expression: ${errorMessage(error)}`);
     }
   }
+  return problems;
+}
+
+/** Names in `readers` and the answers of a host never decide about one repository together. */
+function permissionProblems(config: ConnectionConfig): string[] {
+  const { kind, permissions, readers, credential, userNames, permissionsProvider } = config;
+  const isMapped = Object.keys(userNames).length > 0 || permissionsProvider !== "";
+  if (permissions === "readers")
+    return isMapped ? ["userNames and permissionsProvider are only for permissions of the host"] : [];
+  const problems: string[] = [];
+  if (readerSources[kind as ApiKindName] === undefined)
+    problems.push(`permissions of the host are known for ${Object.keys(readerSources).join(", ")}, not for ${kind}`);
+  if (readers.length > 0) problems.push("with permissions of the host, it has no readers of its own");
+  if (credential === "") problems.push("permissions of the host need a credential");
+  if (!isMapped) problems.push("permissions of the host need userNames or a permissionsProvider");
   return problems;
 }
 

@@ -46,7 +46,13 @@ function setConnectionGauges(metrics: MetricRegistry["metrics"], connections: Ga
   metrics.connections.set({ state: "good" }, statuses.length - failingCount);
   metrics.connectionRepositories.reset();
   metrics.connectionLastSuccess.reset();
-  for (const { name: connection, repositoryCount, lastListed } of statuses) {
+  metrics.hostPermissions.reset();
+  for (const { name: connection, repositoryCount, lastListed, permissions } of statuses) {
+    if (permissions !== undefined) {
+      const { closedCount, repositoryCount: count } = permissions;
+      metrics.hostPermissions.set({ connection, state: "closed" }, closedCount);
+      metrics.hostPermissions.set({ connection, state: "good" }, count - closedCount);
+    }
     metrics.connectionRepositories.set({ connection }, repositoryCount);
     metrics.connectionLastSuccess.set({ connection }, lastListed === "" ? 0 : Date.parse(lastListed) / 1000);
   }

@@ -49,7 +49,10 @@ export const permissionQueries: Pick<
 };
 
 export const repositoryPermissions: Pick<ResolversOf<"Repository">, "permissionsInfo" | "authorizedUsers"> = {
-  permissionsInfo: ({ record }, _, { viewer }) => (viewer.isSiteAdmin ? permissionsInfo(!record.private) : null),
+  permissionsInfo: ({ record }, _, { viewer, services }) =>
+    viewer.isSiteAdmin
+      ? { ...permissionsInfo(!record.private), ...hostPermissions(record, services.connections) }
+      : null,
   authorizedUsers: async ({ record }, { first, after }, context) => {
     context.requireSiteAdmin();
     const page = paginate(await usersWhoSee(record, context), first, after);
@@ -63,7 +66,22 @@ export const userPermissions: Pick<ResolversOf<"User">, "permissionsInfo"> = {
 
 /** Configured permissions take effect immediately: they are not synced from elsewhere at a certain time. */
 function permissionsInfo(unrestricted: boolean) {
-  return { permissions: ["READ" as const], updatedAt: null, syncedAt: null, unrestricted };
+  return { permissions: ["READ" as const], updatedAt: null, syncedAt: null, closedReason: null, unrestricted };
+}
+
+/** What is told of permissions from a code host. */
+function hostPermissions(
+  { name, url, configured, source }: Repository,
+  connections: RequestContext["services"]["connections"],
+) {
+  const state = configured && source ? connections.permissionState(source.connection, { name, url }) : undefined;
+  if (state === undefined) return {};
+  const { askedAt, isClosed, error } = state;
+  return {
+    syncedAt: askedAt || null,
+    updatedAt: askedAt || null,
+    closedReason: isClosed ? error || "the code host has not been asked yet" : null,
+  };
 }
 
 /** In order of creation. */

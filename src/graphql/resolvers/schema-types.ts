@@ -557,6 +557,7 @@ export interface ObjectTypes {
     readonly permissions: { readonly args: NoArguments; readonly result: readonly (RepositoryPermission)[] };
     readonly syncedAt: { readonly args: NoArguments; readonly result: string | null };
     readonly updatedAt: { readonly args: NoArguments; readonly result: string | null };
+    readonly closedReason: { readonly args: NoArguments; readonly result: string | null };
     readonly unrestricted: { readonly args: NoArguments; readonly result: boolean };
   };
   readonly CodeIntelligenceCommitGraph: {

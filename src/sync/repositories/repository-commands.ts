@@ -187,10 +187,11 @@ export class RepositoryCommands {
   #addedByHand(name: string): Repository {
     const repository = this.#named(name);
     if (!repository.configured) return repository;
-    throw new TrawlError(
-      "conflict",
-      `${JSON.stringify(name)} is listed in the configuration file or on the command line: change it there`,
-    );
+    const { source } = repository;
+    const place = source?.connection
+      ? `by connection ${source.connection}`
+      : "in the configuration file or on the command line";
+    throw new TrawlError("conflict", `${JSON.stringify(name)} is listed ${place}: change it there`);
   }
 
   #named(name: string): Repository {

@@ -12,10 +12,18 @@ import type { LossJudge } from "../runner/loss.js";
 /** Files without symbols that a status lists. */
 const listedFilesMax = 100;
 
+/** Who decides about the readers of a repository. */
+export interface ReadersDescription {
+  /** "" if the configuration or a command does. */
+  readonly readersFrom: string;
+  readonly warnings: readonly string[];
+}
+
 /** The status of a repository, as shown by `trawl repo list`. */
 export function repositoryStatus(
   repository: Repository,
   moreWarnings: readonly string[],
+  { readersFrom, warnings }: ReadersDescription,
   /** Why it is not fetched for some time; undefined if it may be. */
   wait: string | undefined,
   activities: SyncActivities,
@@ -31,7 +39,8 @@ export function repositoryStatus(
     state: repositoryState(repository),
     activity: activities.current(repository.id) || (wait === undefined ? "" : `waiting: ${wait}`),
     error: repository.lastError,
-    warnings: [...(repository.warnings ?? []), ...moreWarnings],
+    warnings: [...warnings, ...(repository.warnings ?? []), ...moreWarnings],
+    readersFrom,
     deletedAfter: removedAt === "" ? "" : new Date(Date.parse(removedAt) + removalGraceMs).toISOString(),
     lastFetched: repository.lastFetched,
     branches: repository.indexedBranches.map(({ name, commit }) => ({ name, commit })),

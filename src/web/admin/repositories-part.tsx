@@ -13,6 +13,7 @@ interface AdminRepository {
   readonly name: string;
   readonly url: string;
   readonly isPrivate: boolean;
+  readonly permissionsInfo: { readonly syncedAt: string | null; readonly closedReason: string | null } | null;
   readonly mirrorInfo: {
     readonly remoteURL: string | null;
     readonly cloned: boolean;
@@ -42,6 +43,7 @@ const repositoriesQuery = `query AdminRepositories($query: String!, $after: Stri
     pageInfo { hasNextPage endCursor }
     nodes {
       id name url isPrivate
+      permissionsInfo { syncedAt closedReason }
       mirrorInfo { remoteURL cloned cloneInProgress cloneProgress updatedAt lastError byteSize }
       textSearchIndex { status { contentFilesCount } }
       historyIndex { upToDate lastError }
@@ -214,7 +216,7 @@ const orders = [
 type Order = (typeof orders)[number][1] | "DeleteRepository";
 
 function RepositoryRow({ repository, changed }: RowProps) {
-  const { id, name, url, isPrivate, mirrorInfo, textSearchIndex, historyIndex } = repository;
+  const { id, name, url, isPrivate, permissionsInfo, mirrorInfo, textSearchIndex, historyIndex } = repository;
   const action = useAction();
   const files = textSearchIndex?.status?.contentFilesCount;
   const order = (operation: Order, text: string): Promise<void> =>
@@ -238,6 +240,12 @@ function RepositoryRow({ repository, changed }: RowProps) {
         </span>
         {mirrorInfo.cloneProgress !== null && mirrorInfo.cloneProgress !== "" && (
           <span class="small">{mirrorInfo.cloneProgress}</span>
+        )}
+        {permissionsInfo !== null && permissionsInfo.syncedAt !== null && (
+          <span class="soft small">the code host said {formatTime(permissionsInfo.syncedAt)} who may read it</span>
+        )}
+        {permissionsInfo !== null && permissionsInfo.closedReason !== null && (
+          <span class="row-error">Only site admins may read it: {permissionsInfo.closedReason}</span>
         )}
         {mirrorInfo.lastError !== null && <span class="row-error">{mirrorInfo.lastError}</span>}
         {(historyIndex?.lastError ?? null) !== null && <span class="row-error">{historyIndex?.lastError}</span>}

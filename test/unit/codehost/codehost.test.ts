@@ -476,6 +476,8 @@ function testConnections(
     },
     known: () => known,
     leftOut: () => [],
+    findLinked: () => undefined,
+    applyReaders: async () => undefined,
     apply,
   });
 }

@@ -3,12 +3,15 @@
  * that has only what the viewer may see. In `make test` that is the same daemon, later, when the rest was removed.
  */
 import { isDeepStrictEqual } from "node:util";
+import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import t, { type Test } from "tap";
 import type { Progress } from "../../../src/model/stream-events.js";
-import { dataDirectory, testDaemon, type DaemonProcess } from "../../support/daemon.js";
+import { dataDirectory, runCommand, testDaemon, type DaemonProcess } from "../../support/daemon.js";
 import { chosen, isFull } from "../../support/full-run.js";
 import { GitFixture } from "../../support/git-fixture.js";
 import { fixture } from "../../support/git-mirror.js";
+import { serveHttp } from "../../support/http-remote.js";
 import { until } from "../../support/waiting.js";
 
 interface Known {
@@ -16,6 +19,8 @@ interface Known {
   readonly attributes: Readonly<Record<string, unknown>>;
   /** The viewers that can see it. */
   readonly seenBy: readonly string[];
+  /** What a code host lists of it, which also decides that bob reads it. */
+  readonly listed?: Readonly<Record<string, unknown>>;
 }
 
 const everyone = ["nobody", "ann", "bob", "admin"];
@@ -26,15 +31,16 @@ const known: readonly Known[] = [
   { name: "open/first", attributes: {}, seenBy: everyone },
   {
     name: "closed/core",
-    attributes: { private: true, readers: ["core"], topics: ["hush"], metadata: { team: "core" } },
+    attributes: {},
     seenBy: ["bob", "admin"],
+    listed: { private: true, topics: ["hush"] },
   },
   {
     name: "closed/both",
     attributes: { private: true, readers: ["ANN", "core"], stars: 9, description: "shared" },
     seenBy: ["ann", "bob", "admin"],
   },
-  { name: "closed/fork", attributes: { private: true, readers: ["core"], fork: true }, seenBy: ["bob", "admin"] },
+  { name: "closed/fork", attributes: {}, seenBy: ["bob", "admin"], listed: { private: true, fork: true } },
   { name: "closed/old", attributes: { private: true, archived: true }, seenBy: ["admin"] },
   { name: "open/second", attributes: { stars: 3, readers: ["ann"] }, seenBy: everyone },
 ];
@@ -109,19 +115,103 @@ function source(t: Test, { name }: Known): GitFixture {
   return fixture;
 }
 
+/** A code host, in the shapes of Gitea, with the repositories that are `listed`. */
+class Forge {
+  readonly #folder: string;
+  #port = 0;
+  readonly #names = new Set<string>();
+  #readers: readonly string[] = ["robert"];
+
+  private constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  static async start(t: Test, sources: readonly GitFixture[]): Promise<Forge> {
+    const forge = new Forge(t.testdir({ token: "ada:s3cret", closed: {} }));
+    for (const [i, { name, listed }] of known.entries())
+      if (listed !== undefined) symlinkSync(sources[i].path, join(forge.#folder, `${name}.git`));
+    forge.#port = await serveHttp(t, { path: forge.#folder } as GitFixture, undefined, ({ url = "" }) =>
+      url.startsWith("/api/v1/")
+        ? (_, response) => response.end(JSON.stringify(forge.#answer(new URL(url, "http://host"))))
+        : undefined,
+    );
+    return forge;
+  }
+
+  /** The configuration of a daemon that lists it. */
+  get config(): string {
+    const connection = {
+      name: "forge",
+      kind: "gitea",
+      url: `http://127.0.0.1:${this.#port}`,
+      owners: ["closed"],
+      credential: `file:${this.#folder}/token`,
+      prefix: "",
+      permissions: "host",
+      userNames: { Robert: "bob", formerly: "former" },
+    };
+    const path = join(this.#folder, "trawl.json");
+    writeFileSync(path, JSON.stringify({ connections: [connection] }));
+    return path;
+  }
+
+  #answer({ pathname, searchParams }: URL): unknown {
+    if (searchParams.get("page") !== "1") return [];
+    if (pathname.endsWith("/collaborators")) return this.#readers.map((login) => ({ id: login.length, login }));
+    if (pathname.endsWith("/teams")) return [];
+    const base = `http://127.0.0.1:${this.#port}`;
+    return known
+      .filter(({ name }) => this.#names.has(name))
+      .map(({ name, listed }) => ({ full_name: name, clone_url: `${base}/${name}.git`, ...listed }));
+  }
+
+  async list(daemon: DaemonProcess, name: string): Promise<void> {
+    this.#names.add(name);
+    await this.#sync(daemon);
+    await until(`${name} is searchable`, async () => {
+      const status = (await daemon.list()).find((one) => one.name === name);
+      return status?.state === "searchable" && status.readers.join() === "bob";
+    });
+  }
+
+  async remove(daemon: DaemonProcess, name: string): Promise<void> {
+    this.#names.delete(name);
+    await this.#sync(daemon);
+  }
+
+  /** Resolves when they are the readers of all of its repositories, with these names in the daemon. */
+  async setReaders(daemon: DaemonProcess, names: readonly string[], readers: string): Promise<void> {
+    this.#readers = names;
+    await this.#sync(daemon);
+    await until(`${readers} read them`, async () =>
+      (await daemon.list()).every((one) => !this.#names.has(one.name) || one.readers.join() === readers),
+    );
+  }
+
+  async #sync(daemon: DaemonProcess): Promise<void> {
+    await daemon.control("POST", "/.api/connections/forge/sync", { mayRemoveMost: true });
+  }
+}
+
+interface Site {
+  readonly daemon: DaemonProcess;
+  readonly forge: Forge;
+  readonly tokens: ReadonlyMap<string, string>;
+}
+
 /** A daemon with all of them, and a token for each viewer except the anonymous one. */
-async function daemonWith(
-  t: Test,
-  sources: readonly GitFixture[],
-): Promise<{ daemon: DaemonProcess; tokens: ReadonlyMap<string, string> }> {
+async function daemonWith(t: Test, sources: readonly GitFixture[]): Promise<Site> {
+  const forge = await Forge.start(t, sources);
   const settings = ["workers=1", `notifications.origins=${JSON.stringify([webhookOrigin])}`];
   const daemon = await testDaemon(
     t,
-    settings.flatMap((setting) => ["--set", setting]),
+    ["--config", forge.config, ...settings.flatMap((setting) => ["--set", setting])],
     dataDirectory(t),
   );
-  for (const [i, { name, attributes }] of known.entries())
-    await daemon.control("POST", "/.api/repos", { name, url: sources[i].path, ...attributes });
+  for (const [i, { name, attributes, listed }] of known.entries())
+    if (listed === undefined)
+      await daemon.control("POST", "/.api/repos", { name, url: sources[i].path, ...attributes });
+    else await forge.list(daemon, name);
   await daemon.control("POST", "/.api/organizations", { name: "core" });
   const tokens = new Map<string, string>();
   for (const name of ["ann", "bob", "admin"]) {
@@ -136,7 +226,60 @@ async function daemonWith(
     tokens.set(name, text);
   }
   await daemon.control("POST", "/.api/organizations/core", { user: "bob" });
-  return { daemon, tokens };
+  await addMetadata(daemon, "closed/core", { team: "core" }, withToken(tokens.get("admin")));
+  return { daemon, forge, tokens };
+}
+
+/** Where it is told that a code host decides about readers. */
+async function checkTold(t: Test, { daemon, tokens }: Site): Promise<void> {
+  const ask = async (user: string, query: string): Promise<string> => {
+    const body = JSON.stringify({ query });
+    const headers = withToken(tokens.get(user));
+    return await (await fetch(`${daemon.url}/.api/graphql`, { method: "POST", headers, body })).text();
+  };
+  const query = `{ repository(name: "${hiddenName}") { id permissionsInfo { syncedAt updatedAt closedReason unrestricted } } }`;
+  const answer = await ask("admin", query);
+  t.match(
+    answer,
+    /"permissionsInfo":\{"syncedAt":"20[^"]+","updatedAt":"20[^"]+","closedReason":null,"unrestricted":false\}/,
+  );
+  t.match(await ask("bob", query), /"permissionsInfo":null/, "only site admins are told");
+  const by = 'setRepositoryPermissionsForUsers(userPermissions: [{ bindID: "ann" }], repository:';
+  t.match(
+    await ask("admin", `mutation { ${by} "${idIn(answer, "Repository")}") { alwaysNil } }`),
+    /listed by connection forge/,
+  );
+  const status = (await daemon.list()).find(({ name }) => name === hiddenName);
+  t.match(status, { readersFrom: /^connection forge, asked 20/, readers: ["bob"], warnings: [] });
+  const listed = await runCommand("connection", "list", "--data", daemon.data);
+  t.match(listed.out, /the host decides who reads 2 of them\n/);
+  const metrics = await (await fetch(`${daemon.url}/metrics?token=${tokens.get("admin")}`)).text();
+  t.match(metrics, 'trawl_host_permission_repositories{connection="forge",state="good"} 2');
+  t.match(metrics, 'trawl_host_permission_repositories{connection="forge",state="closed"} 0');
+  t.match(metrics, /trawl_host_permission_reads_total\{outcome="good"\} [2-9]/);
+  const audit = readFileSync(join(daemon.data, "audit.log"), "utf8").split("\n");
+  t.ok(
+    audit.some(
+      (line) => line.includes("readers-changed") && line.includes("connection forge") && line.includes(hiddenName),
+    ),
+    "the audit log has who changed the readers",
+  );
+}
+
+async function addMetadata(
+  daemon: DaemonProcess,
+  name: string,
+  pairs: Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, string>>,
+): Promise<void> {
+  const post = async (query: string, variables: unknown): Promise<string> => {
+    const body = JSON.stringify({ query, variables });
+    return await (await fetch(`${daemon.url}/.api/graphql`, { method: "POST", headers, body })).text();
+  };
+  const id = idIn(await post("query ($name: String!) { repository(name: $name) { id } }", { name }), "Repository");
+  const add =
+    "mutation ($id: ID!, $key: String!, $value: String) { addRepoMetadata(repo: $id, key: $key, value: $value) { alwaysNil } }";
+  for (const [key, value] of Object.entries(pairs)) await post(add, { id, key, value });
 }
 
 const password = "correct horse";
@@ -208,7 +351,8 @@ function comparable(text: string): string {
 
 t.test("each viewer gets the responses of a daemon without the other repositories", async (t) => {
   const sources = known.map((repository) => source(t, repository));
-  const { daemon, tokens } = await daemonWith(t, sources);
+  const site = await daemonWith(t, sources);
+  const { daemon, tokens } = site;
   const answers = new Map<string, Map<string, string>>();
   // The admin, who sees everything, is compared in long runs only.
   const compared = chosen(viewers, "bob", "ann", "nobody");
@@ -225,7 +369,8 @@ t.test("each viewer gets the responses of a daemon without the other repositorie
   t.equal(await metrics(tokens.get("admin")!), 200);
   t.equal(await metrics(tokens.get("ann")!), 403, "sums over all searches are told to those who see all");
 
-  await checkMatrix(t, daemon, tokens);
+  await checkTold(t, site);
+  await checkMatrix(t, site);
   await daemon.control("DELETE", "/.api/users/ann");
   await daemon.control("POST", "/.api/users", { name: "ann" });
   const { text } = (await daemon.control("POST", "/.api/tokens", {
@@ -237,12 +382,14 @@ t.test("each viewer gets the responses of a daemon without the other repositorie
   const another = await fetch(`${daemon.url}/.api/search/stream?q=type:repo+closed&token=${text}`);
   t.notMatch(await another.text(), /closed\/both/, "another user of the same name does not inherit what it might see");
 
-  const reference = isFull ? await daemonWith(t, sources) : { daemon, tokens };
+  const reference = isFull ? await daemonWith(t, sources) : site;
+  const remove = async ({ name, listed }: Known): Promise<void> =>
+    listed === undefined ? await reference.daemon.remove(name) : await reference.forge.remove(reference.daemon, name);
   const left = new Set(known.map(({ name }) => name));
   for (const viewer of compared) {
-    for (const { name, seenBy } of known) {
-      if (seenBy.includes(viewer) || !left.delete(name)) continue;
-      await reference.daemon.remove(name);
+    for (const one of known) {
+      if (one.seenBy.includes(viewer) || !left.delete(one.name)) continue;
+      await remove(one);
     }
     const got = answers.get(viewer)!;
     const want = await answersOf(reference.daemon, viewer, withToken(reference.tokens.get("admin")));
@@ -253,7 +400,7 @@ t.test("each viewer gets the responses of a daemon without the other repositorie
       `${viewer} finds what it may read, and forks and archived repositories are left out`,
     );
   }
-  for (const name of left) await reference.daemon.remove(name);
+  for (const one of known) if (left.has(one.name)) await remove(one);
   await checkShards(t, reference.daemon);
 });
 
@@ -818,14 +965,14 @@ function added(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, n
 }
 
 /** For each way to ask, and each viewer: the answer of what is hidden is that of what does not exist. */
-async function checkMatrix(t: Test, daemon: DaemonProcess, tokens: ReadonlyMap<string, string>): Promise<void> {
+async function checkMatrix(t: Test, { daemon, forge, tokens }: Site): Promise<void> {
   const admin = tokens.get("admin")!;
   const token = async (user: string, scopes = ["user:all"]): Promise<string> => {
     const options = { user, scopes, note: "", expires: "1d" };
     return ((await daemon.control("POST", "/.api/tokens", options)) as { text: string }).text;
   };
   for (const name of ["eve", "former"]) await daemon.control("POST", "/.api/users", { name });
-  await daemon.control("POST", "/.api/organizations/core", { user: "former" });
+  await forge.setReaders(daemon, ["robert", "formerly"], "bob,former");
   const former = withToken(await token("former"));
   const watched = new URLSearchParams({ q: "repo:^closed/core$ needle", v: "V3", watch: "1" });
   const watching = async (headers: Record<string, string>) => {
@@ -843,13 +990,13 @@ async function checkMatrix(t: Test, daemon: DaemonProcess, tokens: ReadonlyMap<s
   };
   const formerThings = await storeThings(t, daemon, former);
   const stream = await watching(former);
-  await daemon.control("POST", "/.api/organizations/core", { user: "former", isMember: false });
+  await forge.setReaders(daemon, ["robert"], "bob");
   // Nothing else ends it.
   await stream.ended;
   t.match(
     stream.text(),
     /event: error\ndata: .*\n\n(event: done\ndata: \{\}\n\n)?$/,
-    "a stream ends with the membership",
+    "a stream ends with the right on the code host",
   );
   const sudo = await token("admin", ["user:all", "site-admin:sudo"]);
   const roles: Readonly<Record<string, Record<string, string>>> = {

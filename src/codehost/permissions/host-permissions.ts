@@ -1,0 +1,352 @@
+import { callEvery, monotonicMs, type PendingCall } from "../../base/deadline.js";
+import { errorMessage, TrawlError } from "../../base/errors.js";
+import type { Log } from "../../base/log.js";
+import type { Metrics } from "../../base/metrics.js";
+import { RateLimitError } from "../../base/rate-limit.js";
+import { readSecret } from "../../base/secret-source.js";
+import type { RepositoryConfig } from "../../model/repository.js";
+import { apiKinds } from "../api-kinds.js";
+import type { ApiConnection } from "../connection.js";
+import { PageReader } from "../page-reader.js";
+import { type HostUser, readerSources } from "./reader-sources.js";
+import { type KnownReaders, StoredReaders } from "./stored-readers.js";
+
+/** What is known about the readers of a repository, for people. */
+export interface PermissionState {
+  /** RFC 3339: when the host was last asked; "" if it never was. */
+  readonly askedAt: string;
+  /** Whether only site admins may read it, because the host could not be asked for too long. */
+  readonly isClosed: boolean;
+  /** Why the host could not be asked the last time; "" if it could. */
+  readonly error: string;
+}
+
+/** The state of the permissions of a connection, for people. */
+export interface PermissionSummary {
+  /** Private repositories. */
+  readonly repositoryCount: number;
+  /** Those which only site admins may read, because the host could not be asked for too long. */
+  readonly closedCount: number;
+  /** Why one of the others, or of these, could not be asked; "" if all could. */
+  readonly error: string;
+}
+
+export interface PermissionServices {
+  /** Where they are stored. */
+  readonly folder: string;
+  readonly log: Log;
+  readonly metrics: Pick<Metrics, "hostPermissionReads">;
+  /** The name here of the user whom an identity provider knows by a number of its own; undefined if there is none. */
+  readonly findLinked: (provider: string, subject: string) => string | undefined;
+  /** Makes these the readers in the catalog, as far as they are others there. */
+  readonly applyReaders: (connection: string, repositories: readonly RepositoryConfig[]) => Promise<void>;
+}
+
+/** A host is asked for so many repositories at once. */
+const parallelMax = 4;
+/** The readers of one repository are read within this time. */
+const readMsMax = 300_000;
+/** More people than any host lists for one repository. */
+const hostUsersMax = 50_000;
+/** As in the GraphQL interface. */
+const readerCountMax = 10_000;
+/** After so many failures one after another, the host has rest. */
+const failuresMax = 5;
+const tickMsMax = 5_000;
+const saveMs = 60_000;
+const retryMsMax = 300_000;
+/** A date further in the future is from a clock that was wrong. */
+const clockMsMax = 60_000;
+
+const nobody: readonly string[] = [];
+
+interface Asking {
+  /** On the monotonic clock. */
+  nextMs: number;
+  isAsking: boolean;
+  /** Whether it is to be asked again, because it was requested while it was being asked: that answer may be older. */
+  isRequested: boolean;
+  error: string;
+}
+
+/**
+ * Asks a code host who may read the private repositories of a connection, and makes those of its answer who have an account here
+ * their readers.
+ *
+ * Each repository is asked for after a third of `permissionsSeconds`. An answer counts for `permissionsSeconds`: then nobody but site
+ * admins reads the repository until the host answers again. That holds whatever the reason is, also across a restart, and for a
+ * repository that was never asked for. An answer that could be read only in part is none.
+ */
+export class HostPermissions {
+  readonly #config: ApiConnection;
+  readonly #services: PermissionServices;
+  readonly #store: StoredReaders;
+  readonly #ageMsMax: number;
+  readonly #stop = new AbortController();
+  /** The private repositories of the connection, by key. */
+  #repositories: ReadonlyMap<string, RepositoryConfig> = new Map();
+  #known = new Map<string, KnownReaders>();
+  readonly #asking = new Map<string, Asking>();
+  /** The readers that were last applied. */
+  readonly #applied = new Map<string, readonly string[]>();
+  /** The names here of those in a list of the host. */
+  #names = new WeakMap<readonly HostUser[], readonly string[]>();
+  /** Each list of users once. */
+  readonly #lists = new Map<string, readonly HostUser[]>();
+  #timer: PendingCall | undefined;
+  #pausedUntilMs = 0;
+  #pauseReason = "";
+  #failureCount = 0;
+  #runningCount = 0;
+  #savedMs = monotonicMs();
+  #isChanged = false;
+  /** Settles when the last changes have been applied. */
+  #applying: Promise<unknown> | undefined;
+
+  constructor(config: ApiConnection, services: PermissionServices) {
+    this.#config = config;
+    this.#services = services;
+    this.#ageMsMax = config.permissionsSeconds * 1000;
+    this.#store = new StoredReaders(services.folder, config.name, config.url);
+  }
+
+  /** Reads what was stored. */
+  async load(): Promise<void> {
+    this.#known = new Map(await this.#store.read());
+  }
+
+  /** The repositories of the connection, with the readers that count now. */
+  withReaders(repositories: readonly RepositoryConfig[]): readonly RepositoryConfig[] {
+    return repositories.map((one) => (one.private ? { ...one, readers: this.#readers(keyFor(one)) } : one));
+  }
+
+  /** Replaces the repositories that are asked for. */
+  setRepositories(repositories: readonly RepositoryConfig[]): void {
+    this.#repositories = new Map(repositories.filter((one) => one.private).map((one) => [keyFor(one), one]));
+    for (const map of [this.#known, this.#asking, this.#applied])
+      for (const key of map.keys()) if (!this.#repositories.has(key)) map.delete(key);
+    if (this.#timer !== undefined) this.#tick();
+  }
+
+  start(): void {
+    if (this.#timer !== undefined || this.#stop.signal.aborted) return;
+    this.#timer = callEvery(Math.min(tickMsMax, this.#ageMsMax / 10), () => this.#tick());
+    this.#tick();
+  }
+
+  /** Asks for all repositories soon. */
+  request(): void {
+    this.#pausedUntilMs = 0;
+    for (const asking of this.#asking.values()) {
+      asking.nextMs = 0;
+      asking.isRequested = asking.isAsking;
+    }
+    if (this.#timer !== undefined) this.#tick();
+  }
+
+  /** Looks again who has an account here: somebody has linked or unlinked one. */
+  remap(): void {
+    this.#names = new WeakMap();
+    if (this.#timer !== undefined) this.#apply();
+  }
+
+  /** Makes these readers those of the catalog, whatever it has. */
+  async applyAll(): Promise<void> {
+    await this.#applying;
+    this.#applied.clear();
+    this.#apply();
+    await this.#applying;
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    this.#timer?.cancel();
+    await this.#applying;
+    await this.#save();
+  }
+
+  state({ name, url }: Pick<RepositoryConfig, "name" | "url">): PermissionState | undefined {
+    const key = keyFor({ name, url });
+    if (!this.#repositories.has(key)) return undefined;
+    const known = this.#known.get(key);
+    return {
+      askedAt: known === undefined ? "" : new Date(known.askedAtMs).toISOString(),
+      isClosed: !this.#counts(known),
+      error: this.#asking.get(key)?.error ?? "",
+    };
+  }
+
+  summary(): PermissionSummary {
+    let closedCount = 0;
+    let error = monotonicMs() < this.#pausedUntilMs ? this.#pauseReason : "";
+    for (const key of this.#repositories.keys()) {
+      if (!this.#counts(this.#known.get(key))) closedCount++;
+      error ||= this.#asking.get(key)?.error ?? "";
+    }
+    return { repositoryCount: this.#repositories.size, closedCount, error };
+  }
+
+  #counts(known: KnownReaders | undefined): known is KnownReaders {
+    if (known === undefined) return false;
+    const ageMs = new Date().getTime() - known.askedAtMs;
+    return ageMs >= -clockMsMax && ageMs <= this.#ageMsMax;
+  }
+
+  #readers(key: string): readonly string[] {
+    const known = this.#known.get(key);
+    return this.#counts(known) ? this.#toNames(known.users) : nobody;
+  }
+
+  #toNames(users: readonly HostUser[]): readonly string[] {
+    const found = this.#names.get(users) ?? this.#findNames(users);
+    this.#names.set(users, found);
+    return found;
+  }
+
+  /** The configured names come first: an account of a provider cannot stand for somebody else's. */
+  #findNames(users: readonly HostUser[]): readonly string[] {
+    const { userNames, permissionsProvider } = this.#config;
+    const configured = new Map(Object.entries(userNames).map(([name, here]) => [name.toLowerCase(), here]));
+    const names = users.flatMap(({ id, name }) => {
+      const here = configured.get(name.toLowerCase());
+      if (here !== undefined) return here === null ? [] : [here];
+      const linked = permissionsProvider === "" ? undefined : this.#services.findLinked(permissionsProvider, id);
+      return linked === undefined ? [] : [linked];
+    });
+    return [...new Set(names)].sort().slice(0, readerCountMax);
+  }
+
+  #tick(): void {
+    this.#apply();
+    const nowMs = monotonicMs();
+    if (nowMs - this.#savedMs > saveMs) void this.#save();
+    if (nowMs < this.#pausedUntilMs) return;
+    for (const [key, repository] of this.#repositories) {
+      if (this.#runningCount >= parallelMax) return;
+      const asking = this.#askingFor(key);
+      if (!asking.isAsking && asking.nextMs <= nowMs) void this.#ask(key, repository, asking);
+    }
+  }
+
+  #askingFor(key: string): Asking {
+    const found = this.#asking.get(key) ?? {
+      nextMs: this.#firstMs(key),
+      isAsking: false,
+      isRequested: false,
+      error: "",
+    };
+    this.#asking.set(key, found);
+    return found;
+  }
+
+  /** When it is asked for after a start. */
+  #firstMs(key: string): number {
+    const known = this.#known.get(key);
+    if (!this.#counts(known)) return 0;
+    return monotonicMs() + Math.max(this.#ageMsMax / 3 - (new Date().getTime() - known.askedAtMs), 0);
+  }
+
+  async #ask(key: string, repository: RepositoryConfig, asking: Asking): Promise<void> {
+    asking.isAsking = true;
+    this.#runningCount++;
+    // The answer is as old as the question.
+    const askedAtMs = new Date().getTime();
+    try {
+      const users = await this.#read(repository);
+      if (this.#stop.signal.aborted) return;
+      if (this.#repositories.has(key)) this.#known.set(key, { users: this.#shared(users), askedAtMs });
+      this.#isChanged = true;
+      asking.error = "";
+      asking.nextMs = monotonicMs() + this.#ageMsMax / 3;
+      this.#failureCount = 0;
+      this.#services.metrics.hostPermissionReads.inc({ outcome: "good" });
+    } catch (error) {
+      if (!this.#stop.signal.aborted) this.#failed(asking, repository, error);
+    } finally {
+      asking.isAsking = false;
+      if (asking.isRequested) asking.nextMs = 0;
+      asking.isRequested = false;
+      this.#runningCount--;
+    }
+    if (!this.#stop.signal.aborted) this.#tick();
+  }
+
+  #failed(asking: Asking, { name }: RepositoryConfig, error: unknown): void {
+    const retryMs = Math.min(Math.max(this.#ageMsMax / 20, 1_000), retryMsMax);
+    asking.error = errorMessage(error);
+    asking.nextMs = monotonicMs() + retryMs;
+    this.#services.metrics.hostPermissionReads.inc({ outcome: "failed" });
+    const isLimited = error instanceof RateLimitError;
+    if (!isLimited && ++this.#failureCount < failuresMax) return;
+    this.#failureCount = 0;
+    this.#pausedUntilMs = monotonicMs() + (isLimited ? error.waitMs : retryMs);
+    this.#pauseReason = asking.error;
+    this.#services.log.warn(
+      { connection: this.#config.name, repository: name },
+      `the host cannot be asked who may read its repositories: ${asking.error}`,
+    );
+  }
+
+  async #read({ name }: RepositoryConfig): Promise<readonly HostUser[]> {
+    const { kind, url, credential, prefix } = this.#config;
+    const source = readerSources[kind];
+    if (source === undefined) throw new TrawlError("bad-config", `${kind} is not asked for readers`);
+    const token = credential === "" ? "" : readSecret(credential, `connection ${this.#config.name}`);
+    const reader = new PageReader({
+      kind: apiKinds[kind],
+      url,
+      token,
+      signal: AbortSignal.any([this.#stop.signal, AbortSignal.timeout(readMsMax)]),
+      noun: "users",
+      countMax: hostUsersMax,
+      remedy: ` for ${name}`,
+    });
+    return await source(name.slice(prefix.length), reader);
+  }
+
+  #shared(users: readonly HostUser[]): readonly HostUser[] {
+    const key = JSON.stringify(users.map(({ id, name }) => [id, name]).sort());
+    const found = this.#lists.get(key) ?? users;
+    if (this.#lists.size > 2 * this.#repositories.size + 100) this.#lists.clear();
+    this.#lists.set(key, found);
+    return found;
+  }
+
+  /** Applies what has changed since the last time. What fails is tried again at the next tick. */
+  #apply(): void {
+    if (this.#applying !== undefined) return;
+    const changed: RepositoryConfig[] = [];
+    for (const [key, repository] of this.#repositories) {
+      const readers = this.#readers(key);
+      if (this.#applied.get(key) !== readers) changed.push({ ...repository, readers });
+    }
+    if (changed.length === 0) return;
+    this.#applying = this.#services
+      .applyReaders(this.#config.name, changed)
+      .then(
+        () => changed.forEach((one) => this.#applied.set(keyFor(one), one.readers)),
+        (error: unknown) =>
+          this.#services.log.error(
+            { connection: this.#config.name },
+            `readers could not be changed: ${errorMessage(error)}`,
+          ),
+      )
+      .finally(() => (this.#applying = undefined));
+  }
+
+  async #save(): Promise<void> {
+    this.#savedMs = monotonicMs();
+    if (!this.#isChanged) return;
+    this.#isChanged = false;
+    try {
+      await this.#store.write(this.#known);
+    } catch (error) {
+      this.#isChanged = true;
+      this.#services.log.warn({ connection: this.#config.name }, `readers could not be stored: ${errorMessage(error)}`);
+    }
+  }
+}
+
+function keyFor({ name, url }: Pick<RepositoryConfig, "name" | "url">): string {
+  return `${name} ${url}`;
+}

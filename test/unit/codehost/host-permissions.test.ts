@@ -1,0 +1,318 @@
+/** Readers that a code host decides about: small servers answer in the shapes of the real hosts. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { createMetrics } from "../../../src/base/metrics.js";
+import { apiKinds } from "../../../src/codehost/api-kinds.js";
+import type { ApiConnection, ApiKindName } from "../../../src/codehost/connection.js";
+import { Connections } from "../../../src/codehost/connections.js";
+import { PageReader } from "../../../src/codehost/page-reader.js";
+import { readerSources } from "../../../src/codehost/permissions/reader-sources.js";
+import { resolveOptions } from "../../../src/daemon/config/config.js";
+import type { RepositoryConfig } from "../../../src/model/repository.js";
+import { type Answer, codeHost, connection } from "../../support/code-host.js";
+import { until } from "../../support/waiting.js";
+
+const never = new AbortController().signal;
+
+/** The names of those who read `acme/one` on a double that answers to paths. */
+async function readersAt(t: Test, kind: ApiKindName, answers: Readonly<Record<string, Answer>>) {
+  const none: Answer = { status: 404, body: { message: "none" } };
+  const { url, requests } = await codeHost(t, ({ pathname, searchParams }) => {
+    const isAfter = searchParams.get("page") !== "1" && answers[`${pathname} 1`] !== undefined;
+    return answers[`${pathname} ${searchParams.get("page")}`] ?? answers[pathname] ?? (isAfter ? { body: [] } : none);
+  });
+  const source = readerSources[kind];
+  if (source === undefined) throw new Error(kind);
+  const reader = new PageReader({
+    kind: apiKinds[kind],
+    url,
+    token: "secret",
+    signal: never,
+    noun: "users",
+    countMax: 1000,
+    remedy: " for acme/one",
+  });
+  const users = await source("acme/one", reader);
+  return { users: users.map(({ id, name }) => `${id} ${name}`).join(), requests };
+}
+
+t.test("who reads a repository", async (t) => {
+  const github = await readersAt(t, "github", {
+    "/repos/acme/one/collaborators 1": {
+      headers: { link: '<http://x/?page=2>; rel="next"' },
+      body: [
+        { login: "ann", id: 1, permissions: { admin: false, pull: true }, role_name: "read" },
+        { login: "none", id: 2, permissions: { pull: false } },
+        { login: "odd", id: 3, permissions: { pull: "true" } },
+        { login: "bare", id: 4 },
+        { login: "", id: 5, permissions: { pull: true } },
+        { login: "text", id: "6", permissions: { pull: true } },
+      ],
+    },
+    "/repos/acme/one/collaborators 2": {
+      headers: { link: '<http://x/?page=1>; rel="first"' },
+      body: [{ login: "Bob", id: 7, permissions: { pull: true } }],
+    },
+  });
+  t.equal(github.users, "1 ann,7 Bob");
+  t.equal(github.requests[0]?.url.searchParams.get("affiliation"), "all");
+  t.equal(github.requests[0]?.headers["authorization"], "Bearer secret");
+
+  const member = { state: "active", access_level: 30, expires_at: null };
+  const gitlab = await readersAt(t, "gitlab", {
+    "/api/v4/projects/acme%2Fone/members/all 1": {
+      headers: { "x-total": "8" },
+      body: [
+        { ...member, id: 1, username: "ann" },
+        { ...member, id: 2, username: "guest", access_level: 10 },
+        { ...member, id: 3, username: "blocked", state: "blocked" },
+        { ...member, id: 4, username: "awaiting", membership_state: "awaiting" },
+        { ...member, id: 5, username: "over", expires_at: "2020-01-01" },
+        { ...member, id: 6, username: "later", expires_at: "2999-01-01", membership_state: "active" },
+        { ...member, id: 7, username: "odd", expires_at: "soon" },
+        { ...member, id: 8, username: "text", access_level: "30" },
+      ],
+    },
+  });
+  t.equal(gitlab.users, "1 ann,6 later");
+
+  const team = { permission: "write", units_map: { "repo.code": "read" } };
+  const members = (id: number): Answer => ({
+    body: [
+      { id: 100 + id, login: `of-${id}` },
+      { id: 1, login: "ann" },
+    ],
+  });
+  const base = "/api/v1/repos/acme/one";
+  const gitea = await readersAt(t, "gitea", {
+    [`${base}/collaborators 1`]: {
+      body: [
+        { id: 1, login: "ann" },
+        { id: 2, login: "off", active: false },
+      ],
+    },
+    [`${base}/teams 1`]: {
+      body: [
+        { ...team, id: 3 },
+        { ...team, id: 4, units_map: { "repo.code": "none", "repo.issues": "write" } },
+        { id: 5, permission: "owner" },
+        { id: 6, permission: "read", units: ["repo.code"] },
+        { id: 7, permission: "read", units: ["repo.issues"] },
+      ],
+    },
+    ...Object.fromEntries([3, 4, 5, 6, 7].map((id) => [`/api/v1/teams/${id}/members 1`, members(id)])),
+  });
+  t.equal(gitea.users, "1 ann,103 of-3,105 of-5,106 of-6");
+  const own = await readersAt(t, "gitea", {
+    [`${base}/collaborators`]: { headers: { "x-total-count": "0" }, body: [] },
+    [`${base}/teams`]: { status: 405, body: { message: "repo is not owned by an organization" } },
+    [base]: { body: { owner: { id: 9, login: "acme" } } },
+  });
+  t.equal(own.users, "9 acme");
+});
+
+t.test("answers that are none", async (t) => {
+  const path = "/repos/acme/one/collaborators";
+  const user = (id: number) => ({ id, login: `u${id}`, permissions: { pull: true } });
+  const rows: readonly (readonly [name: string, answer: Answer, message: RegExp])[] = [
+    ["no right to ask", { status: 403, body: "Must have push access" }, /Must have push access; check the token/],
+    ["a wrong token", { status: 401 }, /check the token/],
+    ["a repository that is gone", { status: 404 }, /answered 404/],
+    ["a limit", { status: 429 }, /allows no more requests/],
+    [
+      "a part of the list",
+      { headers: { "x-total-count": "9", link: 'rel="last"' }, body: [user(1)] },
+      /lists 1 of 9 users/,
+    ],
+    ["the same page for ever", { headers: { link: 'rel="next"' }, body: [user(1)] }, /changes while/],
+    ["too many", { body: Array.from({ length: 1001 }, (_, i) => user(i + 1)) }, /more than 1000 users for acme\/one/],
+    ["no list", { body: { message: "ok" } }, /sent no list/],
+  ];
+  for (const [name, answer, message] of rows)
+    await t.rejects(readersAt(t, "github", { [path]: answer }), { message }, name);
+  const reader = new PageReader({
+    kind: apiKinds.github,
+    url: "http://127.0.0.1:1",
+    token: "",
+    signal: never,
+    noun: "users",
+    countMax: 1,
+    remedy: "",
+  });
+  for (const name of ["../x", "a/..", "a//b", "."])
+    await t.rejects(readerSources.github!(name, reader), { message: /is not the name of a repository/ }, name);
+});
+
+/** Connections, the readers that they have applied, and those of what they list. */
+function started(t: Test, folder: string, links: ReadonlyMap<string, string> = new Map()) {
+  const applied = new Map<string, string>();
+  const connections: Connections = new Connections({
+    folder,
+    dataFolder: join(folder, "data"),
+    log: { warn: () => undefined, error: () => undefined } as never,
+    metrics: createMetrics().metrics,
+    check: async () => undefined,
+    known: () => [],
+    leftOut: () => [],
+    apply: async () => connections.applyReaders(),
+    findLinked: (provider, subject) => links.get(`${provider} ${subject}`),
+    applyReaders: async (_, repositories: readonly RepositoryConfig[]) =>
+      repositories.forEach(({ name, readers }) => applied.set(name, readers.join())),
+  });
+  t.teardown(() => connections.close());
+  return { connections, applied };
+}
+
+const listed = (name: string, isPrivate: boolean) => ({
+  id: name,
+  full_name: `acme/${name}`,
+  clone_url: `https://h/acme/${name}`,
+  private: isPrivate,
+  visibility: isPrivate ? "private" : "public",
+});
+
+t.test("readers follow the host, and the door is closed while it cannot be asked", async (t) => {
+  let collaborators: Answer = {};
+  const people = (...names: string[]): Answer => ({
+    body: names.map((login, i) => ({ login, id: i + 1, permissions: { pull: true } })),
+  });
+  const { url, requests } = await codeHost(t, ({ pathname, searchParams }) => {
+    if (searchParams.get("page") !== "1") return { body: [] };
+    if (!pathname.endsWith("/collaborators")) return { body: [listed("closed", true), listed("open", false)] };
+    return collaborators;
+  });
+  const folder = t.testdir({ token: "secret" });
+  const config: ApiConnection = connection({
+    url,
+    permissions: "host",
+    credential: `file:${folder}/token`,
+    permissionsSeconds: 3,
+    permissionsProvider: "lab",
+    userNames: { ANN: "ann", carol: "carla", eve: null },
+  });
+  const links = new Map([
+    ["lab 2", "bert"],
+    ["lab 3", "mallory"],
+    ["other 1", "zoe"],
+  ]);
+  const first = started(t, folder, links);
+  const readers = (): string | undefined => first.applied.get("host/acme/closed");
+  const state = () =>
+    first.connections.permissionState("acme", { name: "host/acme/closed", url: "https://h/acme/closed" });
+  collaborators = { status: 500, body: "broken" };
+  await first.connections.configure([config]);
+  first.connections.start();
+  await until(
+    "an error is told",
+    () => first.connections.statuses()[0]?.permissions?.error.includes("answered 500") === true,
+  );
+  t.match(state(), { askedAt: "", isClosed: true, error: /answered 500/ });
+  t.equal(readers(), "");
+  t.match(first.connections.statuses()[0], {
+    permissions: { repositoryCount: 1, closedCount: 1 },
+    warnings: [/only site admins may read 1 repositories.*answered 500/],
+  });
+
+  // Eve is nobody by the configuration, although an account of the provider is linked to her number.
+  collaborators = people("ann", "bob", "eve", "stranger");
+  await until("ann and bob read it", () => readers() === "ann,bert");
+  t.match(state(), { askedAt: /^20/, isClosed: false, error: "" });
+  t.notOk(first.applied.has("host/acme/open"), "what is public has no readers");
+  t.same(
+    first.connections.repositories().map((one) => [one.name, one.private, one.readers]),
+    [
+      ["host/acme/closed", true, ["ann", "bert"]],
+      ["host/acme/open", false, []],
+    ],
+  );
+  links.delete("lab 2");
+  first.connections.accountsChanged();
+  await until("who is unlinked reads nothing", () => readers() === "ann");
+  collaborators = people("carol");
+  await until("another answer", () => readers() === "carla");
+
+  // A start begins with what was known.
+  await first.connections.close();
+  const second = started(t, folder, links);
+  await second.connections.configure([config]);
+  t.same(second.connections.repositories()[0]?.readers, ["carla"], "what is known counts at once");
+  const path = join(folder, "acme.readers");
+  const stored = readFileSync(path, "utf8");
+  for (const [name, text] of [
+    ["too old", stored.replace(/\[(\d{13}),/, (_, ms) => `[${Number(ms) - 3600_000},`)],
+    ["of the future", stored.replace(/\[(\d{13}),/, (_, ms) => `[${Number(ms) + 3600_000},`)],
+    ["damaged", stored.slice(0, -5)],
+    ["of another host", stored.replace(url, "http://elsewhere")],
+  ] as const) {
+    writeFileSync(path, text);
+    const other = started(t, folder, links);
+    await other.connections.configure([config]);
+    t.same(other.connections.repositories()[0]?.readers, [], `an answer that is ${name} does not count`);
+  }
+
+  // It cannot be asked any more: what it said counts for three seconds, and not longer.
+  collaborators = { status: 401 };
+  const { connections, applied } = second;
+  await connections.applyReaders();
+  connections.start();
+  const askedBefore = requests.length;
+  await until("the door is closed", () => applied.get("host/acme/closed") === "");
+  t.ok(requests.length > askedBefore, "it was asked");
+  t.same(connections.repositories()[0]?.readers, []);
+  t.match(connections.statuses()[0], { permissions: { closedCount: 1, error: /check the token/ } });
+  collaborators = people("ann");
+  connections.request("acme");
+  await until("it is open again", () => applied.get("host/acme/closed") === "ann");
+});
+
+t.test("a host that is down or limits requests is not asked for each repository", async (t) => {
+  for (const [answer, most] of [
+    [{ status: 429, headers: { "retry-after": "600" } }, 4],
+    [{ status: 500 }, 8],
+  ] as const) {
+    const names = Array.from({ length: 40 }, (_, i) => listed(`r${i}`, true));
+    const { url, requests } = await codeHost(t, ({ pathname, searchParams }) =>
+      pathname.endsWith("/collaborators") ? answer : { body: searchParams.get("page") === "1" ? names : [] },
+    );
+    const folder = t.testdir({ token: "secret" });
+    const { connections } = started(t, folder);
+    const config = { permissions: "host", credential: `file:${folder}/token`, userNames: { a: "a" } } as const;
+    await connections.configure([connection({ url, ...config })]);
+    connections.start();
+    await until(
+      "the host has rest",
+      () => (connections.statuses()[0]?.permissions?.error ?? "") !== "" && asked() >= most - 3,
+    );
+    await connections.list("acme", false);
+    t.equal(connections.statuses()[0]?.permissions?.closedCount, 40);
+    t.ok(asked() <= 2 * most, `${asked()} questions`);
+    await connections.close();
+    function asked(): number {
+      return requests.filter(({ url: { pathname } }) => pathname.endsWith("/collaborators")).length;
+    }
+  }
+});
+
+t.test("configurations that are refused", async (t) => {
+  const configFile = join(t.testdir(), "trawl.jsonc");
+  const host = {
+    name: "x",
+    kind: "github",
+    url: "https://h",
+    owners: ["a"],
+    credential: "file:/t",
+    permissions: "host",
+  };
+  for (const [changes, message] of [
+    [{}, /need userNames or a permissionsProvider/],
+    [{ userNames: { a: "b" }, readers: ["core"] }, /no readers of its own/],
+    [{ userNames: { a: "b" }, credential: "" }, /need a credential/],
+    [{ userNames: { a: "b" }, kind: "gerrit" }, /known for github, gitlab, gitea, not for gerrit/],
+    [{ userNames: { a: "b" }, permissions: "readers" }, /only for permissions of the host/],
+    [{ permissionsProvider: "lab" }, /no identity provider is named "lab"/],
+  ] as const) {
+    writeFileSync(configFile, JSON.stringify({ connections: [{ ...host, ...changes }] }));
+    t.throws(() => resolveOptions({ configFile, overrides: [], repositories: [] }), { code: "bad-config", message });
+  }
+});
