@@ -19,9 +19,9 @@ import {
   resolveRepositories,
 } from "./repositories/repository-resolver.js";
 import { chooseShards, estimateCost, textChoices } from "./slices/shard-choice.js";
-import { describeExcluded } from "./report/omissions.js";
+import { describeExcluded } from "./partition/source-record.js";
 import { explainPhases } from "./revisions/revision-phases.js";
-import type { SearchEnvironment } from "./running-search.js";
+import type { SourceServices } from "./partition/local-source.js";
 import type { Catalog } from "../catalog/catalog.js";
 import type { CommitList } from "../git/history/commit-list.js";
 import type { CoverResult } from "../protocol/history-messages.js";
@@ -66,18 +66,10 @@ export async function explainQuery(
 }
 
 type ExplainEnvironment = Pick<
-  SearchEnvironment,
-  | "catalog"
-  | "pool"
-  | "scheduler"
-  | "commitAttributes"
-  | "ownersOf"
-  | "revisions"
-  | "log"
-  | "defaultCount"
-  | "defaultTimeoutMs"
-  | "maxTimeoutMs"
->;
+  SourceServices,
+  "pool" | "scheduler" | "commitAttributes" | "ownersOf" | "revisions" | "log"
+> &
+  LimitDefaults & { readonly catalog: Catalog };
 
 async function explainPlan(searchId: number, plan: SearchPlan, environment: ExplainEnvironment): Promise<string[]> {
   const { catalog, revisions } = environment;

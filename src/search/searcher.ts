@@ -2,7 +2,9 @@ import { sleep } from "../base/deadline.js";
 import { FairSemaphore, refusalMessage, type Release, type ShareLimits } from "../base/fair-semaphore.js";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import { resultWhileYielding } from "../base/yielding.js";
+import type { Log } from "../base/log.js";
 import type { Metrics } from "../base/metrics.js";
+import type { Catalog } from "../catalog/catalog.js";
 import type { CatalogView } from "../catalog/live-shards.js";
 import type { BaseRevisions } from "../model/match-change.js";
 import type { Quota } from "../model/quota.js";
@@ -18,6 +20,7 @@ import { choosePatternType } from "../query/syntax/parse.js";
 import { toRequestedPatterns } from "../query/plan/pattern-set.js";
 import { PlanCache } from "../query/plan/plan-query.js";
 import type { SearchContexts } from "../query/plan/search-contexts.js";
+import type { SearchPool } from "../pool/search-pool.js";
 import type { SearchPlan, PersonFilter } from "../query/plan/plan.js";
 import { type ReceiptRange, ReceiptStore, TraceStore, traceWriter } from "./report/latest-searches.js";
 import {
@@ -31,11 +34,18 @@ import {
   sendChanges,
 } from "./changes/change-search.js";
 import { explainQuery } from "./explain.js";
-import { chooseIds, resolveInSteps, restrictTo, takeInTime } from "./repositories/repository-resolver.js";
-import { type ChosenSearch, RunningSearch, type RunningSummary, type SearchEnvironment } from "./running-search.js";
+import { LocalSource, type SourceServices } from "./partition/local-source.js";
+import {
+  chooseIds,
+  type Resolution,
+  resolveInSteps,
+  restrictTo,
+  takeInTime,
+} from "./repositories/repository-resolver.js";
+import { type RootEnvironment, RunningSearch, type RootedSearch, type RunningSummary } from "./root/running-search.js";
 import type { SearchEnd } from "./report/search-report.js";
-import { toSpan } from "./report/search-span.js";
-import { SlowSearches } from "./report/slow-searches.js";
+import { type SearchSpan, toSpan } from "./report/search-span.js";
+import { SlowSearches, type SlowSearchLimits } from "./report/slow-searches.js";
 import { searchLimits } from "./limits/search-limits.js";
 import { rehearseReading } from "./revisions/revision-batches.js";
 import { restoreInSteps, type SnapshotUse } from "./snapshot/search-snapshot.js";
@@ -54,6 +64,27 @@ export interface Refusal {
   readonly status: 429 | 503;
   readonly message: string;
   readonly retryAfterSeconds: number;
+}
+
+/** Services of the daemon that searches use, and its limits: each part of a search asks for those that it uses. */
+export interface SearchEnvironment extends SourceServices, RootEnvironment {
+  readonly catalog: Catalog;
+  readonly pool: SearchPool;
+  readonly log: Log;
+  /** Which searches are logged. */
+  readonly slowSearches: SlowSearchLimits;
+  /** Called with the span of each search that has ended; undefined if nobody wants it. */
+  readonly onSpan?: ((span: SearchSpan) => void) | undefined;
+}
+
+/** What to search for, and where in this process. */
+interface ChosenSearch {
+  readonly plan: SearchPlan;
+  readonly view: CatalogView;
+  /** By basic query of the plan. */
+  readonly resolutions: readonly Resolution[];
+  /** Undefined unless the search may have to be repeated. */
+  readonly snapshot: SnapshotUse | undefined;
 }
 
 /**
@@ -218,9 +249,9 @@ export class Searcher {
       release();
     };
     const begin = (chosen: ChosenSearch): void => {
-      const countResults: ChosenSearch["countResults"] = (query, stopped) =>
+      const countResults: RootedSearch["countResults"] = (query, stopped) =>
         this.#countResults({ ...request, query, patternType: "", near: false }, stopped);
-      this.#begin(request, { ...chosen, countResults }, sink, finish);
+      this.#begin(request, chosen, snapshot === undefined ? countResults : undefined, sink, finish);
     };
     void resultWhileYielding(this.#startInSteps(request, sink, begin, snapshot)).then(
       (hasBegun) => {
@@ -285,7 +316,8 @@ export class Searcher {
         };
         const begin = (chosen: ChosenSearch): void => {
           const counted = { ...request, receipt: "none", explain: false, duplicates: false } as const;
-          void new RunningSearch(this.#nextId++, counted, chosen, environment, sink, onEnd).run();
+          const rooted = this.#toRooted(this.#nextId++, chosen, undefined, environment);
+          void new RunningSearch(counted, rooted, environment, sink, onEnd).run();
         };
         resultWhileYielding(this.#startInSteps(request, sink, begin, undefined)).then((hasBegun) => {
           if (!hasBegun) resolve(undefined);
@@ -375,7 +407,28 @@ export class Searcher {
     release();
   }
 
-  #begin(request: SearchRequest, chosen: ChosenSearch, sink: SearchListener, onEnd: (end: SearchEnd) => void): void {
+  /** A search of what was chosen in this process, which is its only source. */
+  #toRooted(
+    id: number,
+    { plan, view, resolutions, snapshot }: ChosenSearch,
+    countResults: RootedSearch["countResults"],
+    environment: SourceServices,
+  ): RootedSearch {
+    const choice = { id, view, resolutions, snapshot };
+    return {
+      plan,
+      openSources: (search, root) => [new LocalSource(search, choice, environment, root)],
+      countResults,
+    };
+  }
+
+  #begin(
+    request: SearchRequest,
+    chosen: ChosenSearch,
+    countResults: RootedSearch["countResults"],
+    sink: SearchListener,
+    onEnd: (end: SearchEnd) => void,
+  ): void {
     const id = this.#nextId++;
     const traceId = this.#traces.newId();
     const { log } = this.#environment;
@@ -388,7 +441,8 @@ export class Searcher {
       traceUrl: `${this.#baseUrl}/.api/search/trace/${traceId}`,
       receiptUrl: `${this.#baseUrl}/.api/search/receipt/${traceId}`,
     };
-    const search = new RunningSearch(id, request, chosen, environment, sink, (end) => {
+    const rooted = this.#toRooted(id, chosen, countResults, environment);
+    const search = new RunningSearch(request, rooted, environment, sink, (end) => {
       this.#recordEnd(id, traceId, request, chosen.plan, end);
       onEnd(end);
     });

@@ -1,4 +1,4 @@
-import type { RunningSummary } from "../../search/running-search.js";
+import type { RunningSummary } from "../../search/root/running-search.js";
 import { callDaemon } from "../connection/control-client.js";
 import type { Connection } from "../connection/connection.js";
 import { send, urlAt } from "../connection/send.js";

@@ -1,4 +1,4 @@
-import type { RunningSummary } from "../../search/running-search.js";
+import type { RunningSummary } from "../../search/root/running-search.js";
 import { visible } from "../terminal/output.js";
 import type { Readings, Sample } from "./samples.js";
 

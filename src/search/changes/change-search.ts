@@ -15,7 +15,7 @@ import type { ReadPool } from "../../pool/read-pool.js";
 import type { ComparedMatches } from "../../protocol/read-messages.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
 import type { SearchEnd } from "../report/search-report.js";
-import type { SearchChanges } from "../revisions/revision-changes.js";
+import type { SearchChanges } from "../source/found-changes.js";
 
 /** More bytes are not sent while the client has not read these. */
 const pendingBytesMax = 256 * 1024;

@@ -6,7 +6,7 @@ import type { ChangeListener, Outlet } from "../../model/search-listener.js";
 import type { Progress } from "../../model/stream-events.js";
 import type { Viewer } from "../../model/viewer.js";
 import type { ChangeOutcome, ChangeProgress, ChangeRequest } from "./change-search.js";
-import type { SearchChanges } from "../revisions/revision-changes.js";
+import type { SearchChanges } from "../source/found-changes.js";
 
 /** Watching streams of one client, and of all. */
 const watchersPerClientMax = 16;

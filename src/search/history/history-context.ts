@@ -11,7 +11,7 @@ import type {
 import { type CommitLists, toStoredHistories } from "./history-choice.js";
 import type { HistoryView } from "../../catalog/history-shards.js";
 import type { SearchPool } from "../../pool/search-pool.js";
-import type { MissingRevision } from "../repositories/repository-resolver.js";
+import type { MissingRevision } from "../source/search-part.js";
 import type { SliceScheduler } from "../slices/search-slices.js";
 
 /** What the search of one history uses. */

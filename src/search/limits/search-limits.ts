@@ -3,7 +3,6 @@ import type { GroupKind } from "../../model/result-groups.js";
 import type { Quota } from "../../model/quota.js";
 import type { ResultOptions, SearchPlan } from "../../query/plan/plan.js";
 import { countAll } from "../../query/syntax/parse.js";
-import { ContentClaims } from "../../protocol/content-claims.js";
 import {
   type ControlBlock,
   makeResultLimits,
@@ -23,6 +22,16 @@ const interactiveCountMax = 100_000;
 
 /** More than is ever found, and a number up to which all are exact. */
 export const countUnlimited = Number.MAX_SAFE_INTEGER;
+
+/**
+ * Bytes of results that a search may have produced without its client having read them. With at most one more batch per
+ * worker, and buffers at most twice as large as their contents, a stream that nobody reads stays below 2 MiB on two
+ * cores.
+ */
+export const creditBytes = 512 * 1024;
+
+/** A worker without credit waits this long for it, and longer if no other slice waits. */
+export const creditWaitMs = 5;
 
 /** The limits of the daemon. */
 export interface LimitDefaults {
@@ -101,6 +110,7 @@ export function searchOptions(
   request: SearchRequest,
   limits: SearchLimits,
   selections: readonly RepositorySelection[],
+  claims: SharedArrayBuffer | undefined,
 ): SearchOptions {
   const clientBytesMax = request.chunkMatches ? request.lineBytesMax : lineBytesUnlimited;
   return {
@@ -116,7 +126,7 @@ export function searchOptions(
     selections,
     useIndex: plan.basicQueries.every(({ repositories }) => repositories.index !== "no"),
     receipt: request.receipt !== "none",
-    claims: request.duplicates === true ? ContentClaims.allocate().memory : undefined,
+    claims,
     group: workerGroup(request.groups?.by),
     commitSets: undefined,
   };

@@ -23,7 +23,8 @@ import {
   PhaseQueue,
   phasesOfPlan,
 } from "../revisions/revision-phases.js";
-import { findRevisionChanges, type FoundChanges, type RevisionChange } from "../revisions/revision-changes.js";
+import { findRevisionChanges } from "../revisions/revision-changes.js";
+import type { FoundChanges, RevisionChange } from "../source/found-changes.js";
 import type { PhaseContext, PhaseProblems, RevisionReading } from "../revisions/revision-batches.js";
 import { recordInSteps, type SnapshotUse } from "../snapshot/search-snapshot.js";
 import type { IndexLimits } from "../../protocol/ingest-messages.js";
@@ -34,7 +35,7 @@ import type {
   CommitAttributeReader,
   KnownAttribute,
 } from "../revisions/commit-attributes.js";
-import type { ExcludedRepository } from "../report/omissions.js";
+import type { ExcludedRepository } from "../source/search-part.js";
 import { analyseRegexp } from "../../regexp/analysis/analyse.js";
 import { contributorFilters, type PeopleOfCommit, PeopleTable } from "../../protocol/people-table.js";
 

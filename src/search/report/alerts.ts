@@ -2,8 +2,7 @@ import { QueryError } from "../../query/syntax/query-error.js";
 import type { Alert, ProposedQuery } from "../../model/stream-events.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
 import { type Rewrite, rewriteQuery } from "../../query/plan/rewrite.js";
-import type { ExcludedRepository } from "./omissions.js";
-import type { MissingRevision, Resolution } from "../repositories/repository-resolver.js";
+import type { MissingRevision, SearchPart } from "../source/search-part.js";
 import { errorMessage, errorTable, TrawlError } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
 import { originFields } from "../../model/request-origin.js";
@@ -13,19 +12,25 @@ import { leftOut } from "./near-results.js";
 
 const listedRevisionsMax = 10;
 
+/** What the sources of a search say that an alert is about. */
+export type AlertPart = Pick<
+  SearchPart,
+  | "visibleCount"
+  | "choices"
+  | "missingRevisions"
+  | "missingRevisionRepositoryCount"
+  | "excluded"
+  | "excludedForkCount"
+  | "excludedArchivedCount"
+>;
+
 /** The data from which the alert of a completed search is chosen. */
 export interface AlertSource {
   readonly queryText: string;
   readonly plan: SearchPlan;
-  /** By basic query of the plan. */
-  readonly resolutions: readonly Resolution[];
-  /** Further revisions that do not exist. */
-  readonly missingRevisions: readonly MissingRevision[];
-  /** Repositories that were not searched, because information about them could not be obtained. */
-  readonly excluded: readonly ExcludedRepository[];
+  readonly part: AlertPart;
   /** Results of `select:file.owners` without an owner. */
   readonly unownedResults: number;
-  readonly repositoryCount: number;
   readonly hasResults: boolean;
   /** What may have been meant by a query that found nothing. */
   readonly near?: Alert | undefined;
@@ -56,15 +61,13 @@ export function queryErrorAlert(sentence: string): Alert {
   };
 }
 
-function missingRevisionsAlert({ resolutions, missingRevisions }: AlertSource): Alert | undefined {
-  const all = [...resolutions.flatMap((resolution) => resolution.missingRevisions), ...missingRevisions];
-  const ambiguous = new Set(all.filter(({ isAmbiguous }) => isAmbiguous === true).map(printMissing));
-  const missing = [...new Set(all.map(printMissing))];
-  if (missing.length === 0) return undefined;
+function missingRevisionsAlert({ part }: AlertSource): Alert | undefined {
+  const { missingRevisions, missingRevisionRepositoryCount: count } = part;
+  if (missingRevisions.count === 0) return undefined;
   const title = "Some repositories could not be searched";
-  if (missing.length === 1) {
-    const [repository, revision] = atFirst(missing[0]);
-    if (ambiguous.has(missing[0])) {
+  if (missingRevisions.count === 1) {
+    const [{ repository, revision, isAmbiguous }] = missingRevisions.first;
+    if (isAmbiguous === true) {
       const description = `The repository ${repository} matched by your repo: filter could not be searched because the commit id "${revision}" is ambiguous: several commits begin with it. Write more of its digits.`;
       return { title, proposedQueries: null, description };
     }
@@ -74,11 +77,8 @@ function missingRevisionsAlert({ resolutions, missingRevisions }: AlertSource): 
       description: `The repository ${repository} matched by your repo: filter could not be searched because it does not contain the revision "${revision}".`,
     };
   }
-  const lines = missing
-    .slice(0, listedRevisionsMax)
-    .map((name) => `* ${name}${ambiguous.has(name) ? " (ambiguous)" : ""}`);
-  const rest = missing.length > listedRevisionsMax ? ["* ..."] : [];
-  const count = new Set(missing.map((name) => atFirst(name)[0])).size;
+  const lines = missingRevisions.first.slice(0, listedRevisionsMax).map(printMissing);
+  const rest = missingRevisions.count > listedRevisionsMax ? ["* ..."] : [];
   return {
     title,
     proposedQueries: null,
@@ -90,26 +90,22 @@ function missingRevisionsAlert({ resolutions, missingRevisions }: AlertSource): 
   };
 }
 
-function printMissing({ repository, revision }: MissingRevision): string {
-  return `${repository}@${revision}`;
+function printMissing({ repository, revision, isAmbiguous }: MissingRevision): string {
+  return `* ${repository}@${revision}${isAmbiguous === true ? " (ambiguous)" : ""}`;
 }
 
-/** Names of repositories contain no `@`. */
-function atFirst(name: string): readonly [string, string] {
-  const at = name.indexOf("@");
-  return [name.slice(0, at), name.slice(at + 1)];
-}
-
-function excludedAlert({ excluded }: AlertSource): Alert | undefined {
-  if (excluded.length === 0) return undefined;
-  const lines = excluded.slice(0, listedRevisionsMax).map(({ repository, reason }) => `* ${repository}: ${reason}`);
+function excludedAlert({ part: { excluded } }: AlertSource): Alert | undefined {
+  if (excluded.count === 0) return undefined;
+  const lines = excluded.first
+    .slice(0, listedRevisionsMax)
+    .map(({ repository, reason }) => `* ${repository}: ${reason}`);
   return {
     title: "Some repositories could not be searched",
     proposedQueries: null,
     description: [
-      `Histories or owners that the query refers to could not be read for ${excluded.length === 1 ? "one repository" : `${excluded.length} repositories`}. Narrow the query with \`repo:\`, or use a longer \`timeout:\`:`,
+      `Histories or owners that the query refers to could not be read for ${excluded.count === 1 ? "one repository" : `${excluded.count} repositories`}. Narrow the query with \`repo:\`, or use a longer \`timeout:\`:`,
       ...lines,
-      ...(excluded.length > listedRevisionsMax ? ["* ..."] : []),
+      ...(excluded.count > listedRevisionsMax ? ["* ..."] : []),
     ].join("\n"),
   };
 }
@@ -143,8 +139,8 @@ function shownDuration(ms: number): string {
   return ms < 1000 ? `${Math.round(ms)} ms` : `${Math.round(ms / 100) / 10} s`;
 }
 
-function nothingConfiguredAlert({ repositoryCount }: AlertSource): Alert | undefined {
-  if (repositoryCount > 0) return undefined;
+function nothingConfiguredAlert({ part: { visibleCount } }: AlertSource): Alert | undefined {
+  if (visibleCount > 0) return undefined;
   return {
     title: "No repositories or code hosts configured",
     description: "Add one with `trawl repo add NAME URL`, or list repositories in the configuration file.",
@@ -153,8 +149,8 @@ function nothingConfiguredAlert({ repositoryCount }: AlertSource): Alert | undef
 }
 
 function noRepositoriesAlert(source: AlertSource): Alert | undefined {
-  const { plan, resolutions, hasResults } = source;
-  if (hasResults || resolutions.some(({ repositories }) => repositories.length > 0)) return undefined;
+  const { plan, part, hasResults } = source;
+  if (hasResults || part.choices.some(({ chosen }) => chosen > 0)) return undefined;
   const excluding = excludingProposals(source);
   if (excluding.length > 0) {
     const description = "Try altering the query or use a different `repo:<regexp>` filter to see results";
@@ -179,7 +175,7 @@ function noRepositoriesAlert(source: AlertSource): Alert | undefined {
  * Proposed queries that include the excluded forks or archived repositories, if no part of the query mentions these.
  */
 function excludingProposals(source: AlertSource): ProposedQuery[] {
-  const { forks, archived } = leftOut(source.plan, source.resolutions);
+  const { forks, archived } = leftOut(source.plan, source.part);
   return [
     ...(forks
       ? [propose(source, "include forked repositories in your query.", { without: [], before: "", after: "fork:yes" })]

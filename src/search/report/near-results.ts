@@ -5,7 +5,7 @@ import type { SearchPlan } from "../../query/plan/plan.js";
 import { rewriteQuery } from "../../query/plan/rewrite.js";
 import { collectLeaves, type PatternNode } from "../../query/syntax/ast.js";
 import { parsedTree } from "../../query/plan/plan-query.js";
-import type { Resolution } from "../repositories/repository-resolver.js";
+import type { SearchPart } from "../source/search-part.js";
 import { type QueryType, scan } from "../../query/syntax/scan.js";
 
 /** At most so many queries are tried, one after another. */
@@ -29,14 +29,14 @@ export interface LeftOut {
   readonly archived: boolean;
 }
 
-export function leftOut(plan: SearchPlan, resolutions: readonly Resolution[]): LeftOut {
+export function leftOut(
+  plan: SearchPlan,
+  { excludedForkCount, excludedArchivedCount }: Pick<SearchPart, "excludedForkCount" | "excludedArchivedCount">,
+): LeftOut {
   const filters = plan.basicQueries.map(({ repositories }) => repositories);
   return {
-    forks:
-      resolutions.some(({ excludedForks }) => excludedForks.length > 0) && filters.every(({ forkGiven }) => !forkGiven),
-    archived:
-      resolutions.some(({ excludedArchived }) => excludedArchived.length > 0) &&
-      filters.every(({ archivedGiven }) => !archivedGiven),
+    forks: excludedForkCount > 0 && filters.every(({ forkGiven }) => !forkGiven),
+    archived: excludedArchivedCount > 0 && filters.every(({ archivedGiven }) => !archivedGiven),
   };
 }
 

@@ -1,27 +1,16 @@
-import type { RepositoryTable } from "../../catalog/repository-table.js";
 import type { Alert, ExplainedCost, Filter, Progress, Receipt, Skipped } from "../../model/stream-events.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
 import { quoteValue } from "../../query/syntax/quote.js";
-import { ReceiptCoverage, type ReceiptSource, type SearchReceipt } from "./search-receipt.js";
-import {
-  type ExcludedRepository,
-  type HistoryGaps,
-  listExcluded,
-  makeSkipped,
-  type NotSearched,
-  type OmissionSource,
-  visibleMs,
-} from "./omissions.js";
+import type { SearchReceipt } from "./search-receipt.js";
+import { makeSkipped, type NotSearched, visibleMs } from "./omissions.js";
 import { chooseAlert, queryErrorAlert } from "./alerts.js";
-import type { MissingRevision, Resolution } from "../repositories/repository-resolver.js";
 import type { SearchLimits } from "../limits/search-limits.js";
 import type { ResultCounts } from "../results/search-results.js";
-import type { Repository } from "../../model/repository.js";
-import { isSymbolFault } from "../../model/symbol-failure.js";
-import type { BuiltHistory } from "../../protocol/history-messages.js";
-import type { ExcludedFile, FinishedWork, Lane } from "../../protocol/messages.js";
-import { addStats, noStats, type SearchStats } from "../../protocol/search-options.js";
-import type { SearchChanges } from "../revisions/revision-changes.js";
+import type { Lane } from "../../protocol/messages.js";
+import type { SearchStats } from "../../protocol/search-options.js";
+import type { SearchChanges } from "../source/found-changes.js";
+import { listOmissions, type OmissionGroup } from "../source/receipt-part.js";
+import { hasGaps, join, type Listed, listed, type SearchPart, sentencesMax } from "../source/search-part.js";
 import type { HistoryTally, Tally } from "../../protocol/result-batch.js";
 import { fileKinds } from "../../model/file-kind.js";
 import { escapeRegexp } from "../../base/text.js";
@@ -32,22 +21,20 @@ export interface ReportedSearch {
   readonly plan: SearchPlan;
   readonly limits: SearchLimits;
   readonly counts: ResultCounts;
-  readonly record: SearchRecord;
-  /** What was chosen to be searched so far, by basic query. */
-  readonly resolutions: () => readonly Resolution[];
-  /** All repositories that exist for this search. */
-  readonly repositories: () => RepositoryTable;
+  readonly course: SearchCourse;
+  /** What the sources say so far, as one part. */
+  readonly part: (isLast: boolean) => SearchPart;
+  /** The name of a repository that has a result; "" if it does not exist any more. */
+  readonly nameOf: (repositoryId: number) => string;
   readonly startedMs: number;
   readonly traceUrl: string;
-  /** Whether its viewer sees all repositories. */
-  readonly seesAll: boolean;
 }
 
-/** What a search reports in addition to its matches, made from what it has found and recorded. */
+/** What a search reports in addition to its matches, made from what it has found and what its sources say. */
 export class SearchReport {
   readonly #search: ReportedSearch;
-  /** Counts and names derived from resolutions, by kind: a hundred basic queries may each have all repositories. */
-  #derived = { from: [] as readonly Resolution[], values: new Map<string, readonly string[] | number>() };
+  /** Defined when the sources have finished. */
+  #lastPart: SearchPart | undefined;
   /** The receipt of the last event, if the client asked for it. */
   receipt: Receipt | undefined;
   /** The costs for the last event, if the client asked for them. */
@@ -59,45 +46,35 @@ export class SearchReport {
     this.#search = search;
   }
 
-  get #resolutions(): readonly Resolution[] {
-    return this.#search.resolutions();
+  /** The sources have finished: what they say does not change any more. */
+  end(): void {
+    this.#lastPart = this.#search.part(true);
   }
 
-  /** What the receipt is made of. */
-  receiptSource(): ReceiptSource {
-    const { counts, repositories } = this.#search;
-    return {
-      resolutions: this.#resolutions,
-      repositories: repositoriesOfAll(this.#resolutions),
-      excluded: this.#excluded((id) => repositories().byId(id)?.name ?? ""),
-      digest: counts.digest.sum,
-      digestedMatches: counts.digest.matchCount,
-      matchCount: counts.duplicates?.matchesInAllPlaces ?? counts.matchCount,
-    };
+  /** What the sources say, with all lists. */
+  get wholePart(): SearchPart {
+    return this.#lastPart ?? this.#search.part(true);
   }
 
-  #excluded(nameOf: (id: number) => string): OmissionSource {
-    const { limits, counts, record } = this.#search;
-    const idsOf = (find: (resolution: Resolution) => readonly number[]): readonly string[] => [
-      ...new Set(this.#resolutions.flatMap(find).map(nameOf)),
+  get #part(): SearchPart {
+    return this.#lastPart ?? this.#search.part(false);
+  }
+
+  /** What the root of the search left out, besides its sources. */
+  omissions(): readonly OmissionGroup[] {
+    const { limits, counts, course } = this.#search;
+    const { shardsWithoutSymbols } = this.#part;
+    const limit = (reason: string, count: number | undefined): OmissionGroup =>
+      listOmissions(reason, count === undefined ? [] : [count], (countMax) => ({ detail: `${countMax} matches` }));
+    const sentences = (reason: string, all: readonly string[]): OmissionGroup =>
+      listOmissions(reason, all, (detail) => ({ detail }));
+    return [
+      limit("match-limit", counts.isLimitHit ? limits.matchCountMax : undefined),
+      limit("display-limit", this.#withholds ? limits.displayCountMax : undefined),
+      sentences("budget", course.budgetError === undefined ? [] : [course.budgetError]),
+      sentences("failure", course.queryError === undefined ? course.failures : [course.queryError, ...course.failures]),
+      sentences("symbols", shardsWithoutSymbols === 0 ? [] : [`${shardsWithoutSymbols} shards`]),
     ];
-    return {
-      ...this.notSearched(),
-      quarantined: this.#quarantinedNames(),
-      incomplete: this.#incompleteNames(),
-      forks: idsOf(({ excludedForks }) => excludedForks),
-      archived: idsOf(({ excludedArchived }) => excludedArchived),
-      excluded: record.excluded,
-      missingRevisions: [...this.#resolutions.flatMap((one) => one.missingRevisions), ...record.missingRevisions],
-      costlyFiles: [...record.costlyFiles.values()],
-      filesWithoutSymbols: [...record.failedFiles.values()],
-      historyGaps: record.historyGaps,
-      budgetError: record.budgetError,
-      failures: record.queryError === undefined ? record.failures : [record.queryError, ...record.failures],
-      shardsWithoutSymbols: record.shardsWithoutSymbols,
-      matchLimit: counts.isLimitHit ? limits.matchCountMax : undefined,
-      displayLimit: this.#withholds ? limits.displayCountMax : undefined,
-    };
   }
 
   /** Whether the client asked for fewer matches than were found, and not for their number only. */
@@ -116,76 +93,81 @@ export class SearchReport {
 
   outcome(isCancelled: boolean): SearchOutcome {
     if (isCancelled) return "cancelled";
-    const { counts, record } = this.#search;
-    if (record.hasTimedOut) return "timeout";
-    if (record.failures.length > 0 || record.fatalError !== undefined) return "failed";
+    const { counts, course } = this.#search;
+    if (course.hasTimedOut) return "timeout";
+    if (this.#failures(this.#part).count > 0 || course.fatalError !== undefined) return "failed";
     return counts.isLimitHit ? "limit" : "complete";
   }
 
   alert(durationMs: number): Alert | undefined {
-    const { queryText, plan, counts, record, repositories } = this.#search;
-    if (record.queryError !== undefined) return queryErrorAlert(record.queryError);
-    if (counts.matchCount > 0 && this.#isWhole) return undefined;
+    const { queryText, plan, counts, course } = this.#search;
+    if (course.queryError !== undefined) return queryErrorAlert(course.queryError);
+    const part = this.wholePart;
+    if (counts.matchCount > 0 && this.#isWhole(part)) return undefined;
     return chooseAlert({
       queryText,
       plan,
-      resolutions: this.#resolutions,
-      missingRevisions: record.missingRevisions,
-      excluded: record.excluded,
+      part,
       unownedResults: counts.tally.unownedResults,
-      repositoryCount: repositories().count,
       hasResults: counts.matchCount > 0,
-      timedOutAfterMs: record.hasTimedOut ? visibleMs(durationMs, this.#search.seesAll) : undefined,
+      timedOutAfterMs: course.hasTimedOut ? visibleMs(durationMs, part.seesAll) : undefined,
       near: this.near,
     });
   }
 
   /** Of a search with results, only what it lacks is worth an alert. */
-  get #isWhole(): boolean {
-    const { counts, record, repositories } = this.#search;
-    return (
-      record.excluded.length + record.missingRevisions.length + counts.tally.unownedResults === 0 &&
-      this.#resolutions.every(({ missingRevisions }) => missingRevisions.length === 0) &&
-      repositories().count > 0
-    );
+  #isWhole({ excluded, missingRevisions, visibleCount }: SearchPart): boolean {
+    const { unownedResults } = this.#search.counts.tally;
+    return excluded.count + missingRevisions.count + unownedResults === 0 && visibleCount > 0;
   }
 
   /** Whether everything that may contain a match was searched. */
-  get isComplete(): boolean {
-    const { counts, record } = this.#search;
-    return !counts.isLimitHit && !record.hasTimedOut && record.fatalError === undefined && !record.hasGaps;
+  #isComplete(part: SearchPart): boolean {
+    const { counts, course } = this.#search;
+    return (
+      !counts.isLimitHit &&
+      !course.hasTimedOut &&
+      course.fatalError === undefined &&
+      course.failures.length === 0 &&
+      !hasGaps(part)
+    );
   }
 
   /** Whether also every repository and revision that the query chooses was there, as a whole. */
   get coversAll(): boolean {
-    const { missing, cloning, timedOut, quarantined, incomplete, missingRevisions } = this.#excluded(() => "");
-    const left = [missing, cloning, timedOut, quarantined, incomplete, missingRevisions];
-    return this.isComplete && this.#search.record.symbolFaults.size === 0 && left.every(({ length }) => length === 0);
+    const part = this.wholePart;
+    const { missing, cloning, timedOut, partlyIndexedCount, missingRevisions, symbolFaults } = part;
+    const leftOutCount = missing.count + cloning.count + timedOut.count + partlyIndexedCount + missingRevisions.count;
+    return this.#isComplete(part) && leftOutCount + symbolFaults.length === 0;
   }
 
   filters(final: boolean): Filter[] {
-    const { counts, repositories } = this.#search;
+    const { plan, counts, nameOf } = this.#search;
+    const part = this.#part;
     return makeFilters(
       {
-        plan: this.#search.plan,
+        plan,
         tally: counts.tally,
         history: counts.history,
         repositoryResultCount: counts.repositoryCount,
-        ...this.#excludedCounts(),
-        nameOf: (id) => repositories().byId(id)?.name ?? "",
+        excludedForkCount: part.excludedForkCount,
+        excludedArchivedCount: part.excludedArchivedCount,
+        nameOf,
       },
-      final && this.isComplete,
+      final && this.#isComplete(part),
     );
   }
 
+  /** Without spread properties, after which V8 defines each property in a slow way: that took 40 µs of each search. */
   progress(done: boolean): Progress {
-    const { counts, traceUrl, seesAll } = this.#search;
+    const { counts, traceUrl } = this.#search;
+    const part = this.#part;
     return {
       done,
       repositoriesCount: done ? counts.repositoryIds.size || undefined : undefined,
       matchCount: counts.matchCount,
-      durationMs: visibleMs(Math.round(this.durationMs), seesAll),
-      skipped: this.#skipped(done),
+      durationMs: visibleMs(Math.round(this.durationMs), part.seesAll),
+      skipped: this.#skipped(done, part),
       trace: traceUrl,
       receipt: done ? this.receipt : undefined,
       explain: done ? this.explained : undefined,
@@ -194,244 +176,61 @@ export class SearchReport {
   }
 
   notSearched(): NotSearched {
-    return {
-      missing: withMore(
-        this.#once("missing", () => namesIn(this.#resolutions.map(({ missing }) => missing))),
-        this.#excludedNames(false),
-      ),
-      cloning: this.#once("cloning", () => namesIn(this.#resolutions.map(({ cloning }) => cloning))),
-      timedOut: withMore(this.#timedOutNames(), this.#excludedNames(true)),
-    };
+    const { missing, cloning, timedOut } = this.#part;
+    return { missing: missing.first, cloning: cloning.first, timedOut: timedOut.first };
   }
 
-  /** Without spread properties, after which V8 defines each property in a slow way: that took 40 µs of each search. */
-  #skipped(done: boolean): Skipped[] {
-    const { limits, counts, record } = this.#search;
-    const { missing, cloning, timedOut } = this.notSearched();
-    const { excludedForkCount, excludedArchivedCount } = this.#excludedCounts();
+  /** Sentences about what failed. */
+  get failures(): readonly string[] {
+    const { count, first } = this.#failures(this.#part);
+    return count === first.length ? first : [...first, `${count - first.length} more`];
+  }
+
+  #failures(part: SearchPart): Listed<string> {
+    const own = this.#search.course.failures;
+    return own.length === 0 ? part.failures : join(part.failures, listed(own, sentencesMax), sentencesMax);
+  }
+
+  #skipped(done: boolean, part: SearchPart): Skipped[] {
+    const { limits, counts, course } = this.#search;
     return makeSkipped({
-      missing,
-      isMissingWanted: missing.length > 0 && this.#isMissingWanted(),
-      cloning,
-      timedOut,
+      part,
+      isMissingWanted: part.missing.count > 0 && this.#isMissingWanted(part),
       limitHit: counts.isLimitHit,
       matchCountMax: limits.isSuggestible ? limits.matchCountMax : undefined,
-      quarantined: done ? this.#quarantinedNames() : [],
-      incomplete: done ? this.#incompleteNames() : [],
-      shardFailures: record.failures,
-      budgetError: record.budgetError,
-      unfinishedShards: record.unfinishedShards,
-      historyGaps: record.historyGaps,
-      shardsWithoutSymbols: record.shardsWithoutSymbols,
-      symbolFaults: [...record.symbolFaults],
-      filesWithoutSymbols: listExcluded(record.failedFiles),
-      costlyFiles: listExcluded(record.costlyFiles),
-      excludedForkCount,
-      excludedArchivedCount,
+      failures: this.#failures(part),
+      budgetError: course.budgetError,
       displayLimitHit: done && this.#withholds ? limits.displayCountMax : undefined,
     });
   }
 
-  #excludedCounts(): { readonly excludedForkCount: number; readonly excludedArchivedCount: number } {
-    return {
-      excludedForkCount: this.#once("forks", () =>
-        countIds(this.#resolutions.map(({ excludedForks }) => excludedForks)),
-      ),
-      excludedArchivedCount: this.#once("archived", () =>
-        countIds(this.#resolutions.map(({ excludedArchived }) => excludedArchived)),
-      ),
-    };
-  }
-
-  #timedOutNames(): readonly string[] {
-    const { hasTimedOut, isTimedOut, timedOutOptions } = this.#search.record;
-    if (!hasTimedOut) return [];
-    return this.#once(isTimedOut ? "late" : `late by ${timedOutOptions.size} options`, () => {
-      const late = this.#resolutions.filter(
-        (_, i) => isTimedOut || timedOutOptions.has(this.#search.plan.basicQueries[i].optionsIndex),
-      );
-      return repositoriesOfAll(late).map(({ name }) => name);
-    });
-  }
-
-  #quarantinedNames(): readonly string[] {
-    return this.#once("quarantined", () =>
-      repositoriesOfAll(this.#resolutions)
-        .filter(({ quarantine }) => quarantine !== undefined)
-        .map(({ name }) => name),
-    );
-  }
-
-  #incompleteNames(): readonly string[] {
-    const known = this.#once("incomplete", () =>
-      repositoriesOfAll(this.#resolutions)
-        .filter(({ skippedCounts }) => (skippedCounts["missing"] ?? 0) > 0)
-        .map(({ name }) => name),
-    );
-    const { incompleteRevisions } = this.#search.record;
-    return incompleteRevisions.size === 0 ? known : [...new Set([...known, ...incompleteRevisions])];
-  }
-
-  #once<T extends readonly string[] | number>(key: string, find: () => T): T {
-    const from = this.#resolutions;
-    if (this.#derived.from !== from) this.#derived = { from, values: new Map() };
-    const found = (this.#derived.values.get(key) as T | undefined) ?? find();
-    this.#derived.values.set(key, found);
-    return found;
-  }
-
   /** Of the repositories that were never fetched, one is named in full, or the query chooses no others. */
-  #isMissingWanted(): boolean {
-    if (this.#excludedNames(false).length > 0) return true;
-    const { basicQueries } = this.#search.plan;
-    return this.#resolutions.some(({ missing, cloning, repositories }, i) => {
-      if (missing.length === 0) return false;
-      const named = basicQueries[i].repositories.include.map(({ exactName }) => exactName);
-      return repositories.length === missing.length + cloning.length || missing.some((name) => named.includes(name));
-    });
-  }
-
-  #excludedNames(isLate: boolean): readonly string[] {
-    return this.#search.record.excluded.filter((one) => one.isLate === isLate).map(({ repository }) => repository);
+  #isMissingWanted({ excluded, choices }: SearchPart): boolean {
+    if (excluded.first.some(({ isLate }) => !isLate)) return true;
+    return choices.some(
+      ({ chosen, missing, cloning, namesMissing }) => missing > 0 && (namesMissing || chosen === missing + cloning),
+    );
   }
 }
 
-/** The union of the repositories of all resolutions. Alternatives with the same choice share their lists. */
-function repositoriesOfAll(resolutions: readonly Resolution[]): readonly Repository[] {
-  const [first = [], ...others] = new Set(resolutions.map(({ repositories }) => repositories));
-  if (others.length === 0) return first;
-  const seen: Uint8Array[] = [];
-  const all: Repository[] = [];
-  for (const list of [first, ...others]) {
-    for (const repository of list) if (markNew(seen, repository.id)) all.push(repository);
-  }
-  return all;
-}
-
-/** The number of distinct ids in the lists, each of which contains no duplicates. */
-function countIds(lists: readonly (readonly number[])[]): number {
-  const [first = [], ...others] = new Set(lists);
-  if (others.length === 0) return first.length;
-  const seen: Uint8Array[] = [];
-  let count = 0;
-  for (const list of [first, ...others]) for (const id of list) if (markNew(seen, id)) count++;
-  return count;
-}
-
-/** Marks by id, in pages: a `Set` of numbers takes ten times as long, and there may be millions of ids. */
-const pageBits = 12;
-
-/** Returns false if the id is already marked. */
-function markNew(pages: Uint8Array[], id: number): boolean {
-  const page = (pages[id >>> pageBits] ??= new Uint8Array(1 << pageBits));
-  const at = id & (page.length - 1);
-  if (page[at] === 1) return false;
-  page[at] = 1;
-  return true;
-}
-
-function namesIn(lists: readonly (readonly string[])[]): readonly string[] {
-  if (lists.every(({ length }) => length === 0)) return [];
-  const names = new Set<string>();
-  for (const list of new Set(lists)) for (const name of list) names.add(name);
-  return [...names];
-}
-
-function withMore(names: readonly string[], more: readonly string[]): readonly string[] {
-  return more.length === 0 ? names : [...new Set([...names, ...more])];
-}
-
-/**
- * What is known about the course of a search, apart from its results: what it cost, what it covers, and what was left
- * out and why. Plain state: the parts of the search add to it, and the report is made from it.
- */
-export class SearchRecord {
-  readonly stats = noStats();
-  /** What the slices cover; undefined if there is no receipt. */
-  coverage: ReceiptCoverage | undefined;
-  /** Sentences, one per failure. */
+/** What the root of a search knows about its course, besides its results and what its sources say. */
+export class SearchCourse {
+  /** Why the search was ended: sentences. */
   readonly failures: string[] = [];
-  /** Repositories about which information could not be obtained. */
-  readonly excluded: ExcludedRepository[] = [];
-  /** Revisions that do not exist, found out while the search runs. */
-  readonly missingRevisions: MissingRevision[] = [];
-  /** Commits and files of histories that were not searched completely. */
-  readonly historyGaps: HistoryGaps = {
-    repositories: new Set(),
-    cutRepositories: new Set(),
-    brokenCommits: 0,
-    largeFiles: 0,
-    cutMessages: 0,
-  };
-  /** Names of repositories in which git objects of commits that are not indexed are missing. */
-  readonly incompleteRevisions = new Set<string>();
-  /** Files that take too much work, by shard and document, without duplicates. */
-  readonly costlyFiles = new Map<string, ExcludedFile>();
-  /** Files for which ctags has failed, likewise. */
-  readonly failedFiles = new Map<string, ExcludedFile>();
-  /** Why symbols of revisions that are not indexed could not be extracted. */
-  readonly symbolFaults = new Set<string>();
-  /** Shards that could not be searched for symbols yet. */
-  shardsWithoutSymbols = 0;
-  /** Shards that were still being searched when the search ended. */
-  unfinishedShards: readonly number[] = [];
   /** Why the query cannot be executed; undefined if it can. */
   queryError: string | undefined;
   /** Why the client's budget ended the search; undefined if it did not. */
   budgetError: string | undefined;
-  /** Whether the whole search has timed out. */
-  isTimedOut = false;
-  /** Result options, by index, whose timeout has expired. */
-  readonly timedOutOptions = new Set<number>();
-
-  /** Adds everything but the failures, which may concern the query itself. */
-  addWork({ stats, excluded, shardsWithoutSymbols = 0, coverage }: FinishedWork): void {
-    addStats(this.stats, stats);
-    this.shardsWithoutSymbols += shardsWithoutSymbols;
-    for (const file of excluded) {
-      const files = isSymbolFault(file.reason) ? this.failedFiles : this.costlyFiles;
-      files.set(`${file.shardId}:${file.document}`, file);
-    }
-    if (coverage === undefined) return;
-    this.coverage ??= new ReceiptCoverage();
-    this.coverage.add(coverage);
-  }
-
-  /** The history of the repository, which is searched, is cut off. */
-  addCut(repository: string): void {
-    this.historyGaps.cutRepositories.add(repository);
-  }
-
-  addHistory(repository: string, counts: Omit<BuiltHistory, "shard" | "next">): void {
-    const { brokenCount, largeFileCount, cutMessageCount } = counts;
-    if (brokenCount + largeFileCount + cutMessageCount > 0) this.historyGaps.repositories.add(repository);
-    this.historyGaps.brokenCommits += brokenCount;
-    this.historyGaps.largeFiles += largeFileCount;
-    this.historyGaps.cutMessages += cutMessageCount;
-  }
+  /** The basic queries that have timed out. */
+  readonly late = { all: false, options: new Set<number>() };
 
   get hasTimedOut(): boolean {
-    return this.isTimedOut || this.timedOutOptions.size > 0;
+    return this.late.all || this.late.options.size > 0;
   }
 
   /** Why the search has not the results that it should have: of the query, or of the client's budget. */
   get fatalError(): string | undefined {
     return this.queryError ?? this.budgetError;
-  }
-
-  /** Whether something was not searched, without the time limits and the limit on results. */
-  get hasGaps(): boolean {
-    const { repositories, cutRepositories } = this.historyGaps;
-    return (
-      this.shardsWithoutSymbols +
-        this.failures.length +
-        this.excluded.length +
-        this.costlyFiles.size +
-        this.failedFiles.size +
-        repositories.size +
-        cutRepositories.size >
-      0
-    );
   }
 }
 

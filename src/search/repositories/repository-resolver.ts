@@ -9,6 +9,7 @@ import type { ReadLimits, ReadPool } from "../../pool/read-pool.js";
 import type { CommitOfRepository, ResolvedRevisions, RevisionsOfRepository } from "../../protocol/read-messages.js";
 import { chooseRepositories, type RepositoryChoice, toBitmap } from "./repository-choice.js";
 import type { RevisionSpec } from "../../model/revision-syntax.js";
+import type { MissingRevision } from "../source/search-part.js";
 
 /** The choice of a repository filter, and the problems to report to the user. */
 export interface Resolution {
@@ -267,13 +268,6 @@ export function* chooseIds({ basicQueries }: SearchPlan, table: RepositoryTable)
 export interface OpenRevisions {
   readonly repository: Repository;
   readonly specs: readonly RevisionSpec[];
-}
-
-export interface MissingRevision {
-  readonly repository: string;
-  readonly revision: string;
-  /** True if several commits have ids that begin so. */
-  readonly isAmbiguous?: boolean;
 }
 
 /** The revisions of a filter, as far as they can be resolved from memory. */

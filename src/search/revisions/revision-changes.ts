@@ -1,42 +1,11 @@
 import { eachInSteps } from "../../base/yielding.js";
 import type { RepositoryTable } from "../../catalog/repository-table.js";
 import type { BaseRevisions } from "../../model/match-change.js";
-import type { Progress } from "../../model/stream-events.js";
+import type { RevisionChange, RevisionChanges } from "../source/found-changes.js";
 import type { Repository } from "../../model/repository.js";
 import { commitAt, type Resolution, searchedChoices } from "../repositories/repository-resolver.js";
 import { TrawlError } from "../../base/errors.js";
 import { isObject } from "../../base/is-object.js";
-
-/** A searched revision that is at another commit than before. */
-export interface RevisionChange {
-  readonly repository: Repository;
-  /** As typed. */
-  readonly revision: string;
-  /** The earlier commit; undefined if nothing was searched. */
-  readonly base: string | undefined;
-  /** The commit as of the search; undefined if the revision does not exist any more. */
-  readonly commit: string | undefined;
-  /** Indexes of the basic queries that search it. */
-  readonly basicQueries: Set<number>;
-}
-
-export interface RevisionChanges {
-  readonly changes: readonly RevisionChange[];
-  /** Names of repositories that were searched and are not chosen any more. */
-  readonly repositoriesGone: readonly string[];
-}
-
-/** What a search for changes compares. */
-export interface FoundChanges extends RevisionChanges {
-  /** Changes whose earlier commit does not exist any more; complete when the search has ended. */
-  readonly basesGone: readonly RevisionChange[];
-}
-
-/** The outcome of a search for changes, apart from its matches. */
-export interface SearchChanges extends FoundChanges {
-  /** The last progress of the search. */
-  readonly progress: () => Progress;
-}
 
 /**
  * Compares what a search chooses with what an earlier one covered. In steps, because there may be a million

@@ -3,10 +3,11 @@ import type { RepositorySelection, RevisionChoice } from "../../protocol/search-
 import { type PhaseContext, type PhaseProblems, RevisionBatches, type SearchPhase } from "./revision-batches.js";
 import type { Repository } from "../../model/repository.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
-import { type MissingRevision, readRevisions, type Resolution } from "../repositories/repository-resolver.js";
+import { readRevisions, type Resolution } from "../repositories/repository-resolver.js";
 import { setBit } from "../../base/bits.js";
 import { sideName } from "../../protocol/read-messages.js";
-import type { RevisionChange } from "./revision-changes.js";
+import type { RevisionChange } from "../source/found-changes.js";
+import type { MissingRevision } from "../source/search-part.js";
 
 /** Commits that are searched together: the commit sets of documents are computed for them. */
 const commitsPerBatch = 1024;

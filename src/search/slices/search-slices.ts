@@ -27,16 +27,6 @@ import type { SearchOptions } from "../../protocol/search-options.js";
 import { requiredLiterals, trigramBytes, type Leaf, type TextNode } from "../../query/plan/plan.js";
 import { FairQueue } from "../../base/fair-semaphore.js";
 
-/**
- * Bytes of results that a search may have produced without its client having read them. With at most one more batch per
- * worker, and buffers at most twice as large as their contents, a stream that nobody reads stays below 2 MiB on two
- * cores.
- */
-export const creditBytes = 512 * 1024;
-
-/** A worker without credit waits this long for it, and longer if no other slice waits. */
-export const creditWaitMs = 5;
-
 /** What the slices of one phase search. */
 export interface SlicedWork extends ShardWork {
   readonly ranked: RankedPart | undefined;

@@ -1,21 +1,86 @@
+import type { SearchRequest } from "../../model/search-request.js";
 import type { FoundCommit } from "../../protocol/commit-page.js";
-import type { FinishedWork } from "../../protocol/messages.js";
+import type { ControlBlock } from "../../protocol/control-block.js";
 import type { ResultBatch, SelectedResult } from "../../protocol/result-batch.js";
+import type { SearchPlan } from "../../query/plan/plan.js";
+import type { SearchLimits } from "../limits/search-limits.js";
+import type { FoundChanges } from "./found-changes.js";
+import type { ReceiptPart } from "./receipt-part.js";
+import type { SearchPart } from "./search-part.js";
 
 /**
- * Who gets what a source of results produces for one search: the root of the search, which counts, reports and sends.
- * All sources deliver here: the slices on the threads of this process, and whatever else may search a part of the
- * repositories.
+ * Where results of one search come from: some of the repositories, with their records, shards and mirrors. It chooses
+ * what is searched, evaluates what the viewer may see, and searches. The root of the search counts, reports and sends.
+ *
+ * Contract:
+ * - `run` is called once, and delivers to the root's listener until it resolves. It rejects only for a bug.
+ * - `finish` is called once, when the last event is about to be made: nothing is delivered afterwards, although `run` may
+ *   not have resolved. `release` is called when it has.
+ * - `part` may be called at any time; after `finish` it always returns the same. `receipt` is called before `finish`.
+ * - What a part, a receipt or a name tells is only about repositories that the viewer may see.
+ * - No repository belongs to two sources of a search.
+ */
+export interface SearchSource {
+  /** Finds everything. Resolves when nothing more comes. */
+  run(): Promise<void>;
+  /** Whether anything works for the search at this moment. */
+  readonly isActive: boolean;
+  /** The client has read, or something has arrived: lets work that waits for the client continue. */
+  goOn(): void;
+  /** The search was stopped, as the control block says: abandons what is parked. */
+  drop(): void;
+  /** The client has left: batches are no longer wanted. */
+  giveUp(): void;
+  finish(): void;
+  release(): void;
+  /** Some of its lists are complete only if `isLast` is true. */
+  part(late: LateQueries, isLast: boolean): SearchPart;
+  receipt(late: LateQueries): Promise<ReceiptPart>;
+  /** The name of a repository of this source; undefined if it has none with this id. */
+  nameOf(repositoryId: number): string | undefined;
+  /** Undefined unless the search is for changes. */
+  readonly changes: FoundChanges | undefined;
+}
+
+/** Basic queries that have run out of time: all of them, or those with some result options. */
+export interface LateQueries {
+  readonly all: boolean;
+  readonly options: ReadonlySet<number>;
+}
+
+/** The search for which sources work. */
+export interface SourcedSearch {
+  readonly request: SearchRequest;
+  readonly plan: SearchPlan;
+  readonly limits: SearchLimits;
+  /** Its results are counted here, whoever finds them. */
+  readonly control: ControlBlock;
+  /** Memory of `ContentClaims`; undefined unless results with the same content are grouped. */
+  readonly claims: SharedArrayBuffer | undefined;
+  /** On the clock of `performance.now()`. */
+  readonly startedMs: number;
+}
+
+/** What the root of a search gives its sources. */
+export interface SourceRoot {
+  readonly listener: SourceListener;
+  readonly pace: ClientPace;
+  /** Resolves when the search is stopped. */
+  readonly stopped: Promise<undefined>;
+}
+
+/**
+ * Who gets what the sources of one search find: its root, which counts, reports and sends.
  *
  * Contract, by what crosses:
- * - **Repositories** are named by the ids of the catalog's repository table, in tallies, found results and match
+ * - **Repositories** are named by their ids, which are the same at all sources, in tallies, found results and match
  *   objects alike.
  * - **Limits.** What a batch contains is counted already, in the search's control block: the root adds tallies, and
- *   counts only found results and commits, because several sources may find the same one.
+ *   counts only found results and commits, because several threads or sources may find the same one.
  * - **Credit.** The bytes of a batch were taken from the search's credit before they were sent. They belong to the root
  *   until it calls `release`; the source gives credit back as far as the client has read.
- * - **Coverage**, costs, excluded files and failures come with `work`, once for each part of the work.
- * - Batches and work come in any order; nothing comes after the source's run has ended.
+ * - What was searched, what it cost and what could not be searched is in the source's part.
+ * - Batches come in any order; nothing comes after the source's run has ended.
  */
 export interface SourceListener {
   batch(batch: SourcedBatch, release: () => void): void;
@@ -24,14 +89,13 @@ export interface SourceListener {
   /** A commit or a diff; `sendCommits` is called before the source waits for anything. */
   commit(found: FoundCommit, repositoryId: number, nowMs: number): void;
   sendCommits(): void;
-  work(work: FinishedWork): void;
-  /** Something could not be searched: one sentence. */
-  failed(sentence: string): void;
+  /** The query cannot be executed, as only a source could tell: one sentence. */
+  refused(sentence: string): void;
   /** Work has been scheduled, so the time of the search runs. */
   scheduled(): void;
   /** Something has arrived or waits: what waits should be asked to go on. */
   advanced(): void;
-  /** No slice runs, and some wait until the client has read. */
+  /** Some work waits until the client has read. */
   parked(): void;
 }
 

@@ -1,4 +1,5 @@
 /** A repository that a viewer cannot see does not exist: every response equals that of a store without it. */
+import { makePart } from "../../support/search-parts.js";
 import t from "tap";
 import { hasBit } from "../../../src/base/bits.js";
 import { RepositoryTable } from "../../../src/catalog/repository-table.js";
@@ -81,11 +82,8 @@ function told(table: RepositoryTable): string {
       const alert = chooseAlert({
         queryText: query,
         plan,
-        resolutions,
-        missingRevisions: [],
-        excluded: [],
+        part: makePart(plan, resolutions, table.count),
         unownedResults: 0,
-        repositoryCount: table.count,
         hasResults: false,
         timedOutAfterMs: undefined,
       });

@@ -1,6 +1,6 @@
 /** Work on the main thread goes on while there is room for results, is parked otherwise, and always ends. */
 import t from "tap";
-import { PacedWork } from "../../../src/search/local-source.js";
+import { PacedWork } from "../../../src/search/partition/local-source.js";
 import { settled } from "../../support/test-clock.js";
 
 /** The state of a search whose client reads as the test says. */

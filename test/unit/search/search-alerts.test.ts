@@ -1,5 +1,4 @@
 import {
-  type MissingRevision,
   resolveRepositories,
   withRevisions,
   type Resolution,
@@ -14,7 +13,9 @@ import { printPlan } from "../../../src/query/plan/print.js";
 import { addFilters, rewriteQuery } from "../../../src/query/plan/rewrite.js";
 import type { Alert } from "../../../src/model/stream-events.js";
 import { chooseAlert } from "../../../src/search/report/alerts.js";
-import { number, type ExcludedRepository } from "../../../src/search/report/omissions.js";
+import { number } from "../../../src/search/report/omissions.js";
+import type { ExcludedRepository, MissingRevision } from "../../../src/search/source/search-part.js";
+import { makePart } from "../../support/search-parts.js";
 import { testRepository } from "../../support/engine.js";
 
 const table = RepositoryTable.of(
@@ -82,7 +83,10 @@ function planned(query: string) {
 }
 
 function alertFor(query: string, outcome: Outcome): Alert | undefined {
-  return chooseAlert({ queryText: query, ...planned(query), repositoryCount: table.count, ...outcome });
+  const { plan, resolutions } = planned(query);
+  const { hasResults, timedOutAfterMs, unownedResults } = outcome;
+  const part = makePart(plan, resolutions, table.count, outcome);
+  return chooseAlert({ queryText: query, plan, part, hasResults, timedOutAfterMs, unownedResults });
 }
 
 t.test("proposed queries select repositories when they are run", async (t) => {
@@ -204,7 +208,8 @@ t.test("information missing from mirrors", async (t) => {
 });
 
 t.test("others", async (t) => {
-  t.match(chooseAlert({ queryText: "x", ...planned("x"), repositoryCount: 0, ...foundNothing }), {
+  const { plan, resolutions } = planned("x");
+  t.match(chooseAlert({ queryText: "x", plan, part: makePart(plan, resolutions, 0), ...foundNothing }), {
     title: "No repositories or code hosts configured",
   });
   const hint = {

@@ -1,67 +1,61 @@
-import type { CatalogView } from "../catalog/live-shards.js";
-import type { Catalog } from "../catalog/catalog.js";
-import type { RepositoryTable } from "../catalog/repository-table.js";
-import type { BaseRevisions } from "../model/match-change.js";
-import type { SearchRequest } from "../model/search-request.js";
-import type { ControlBlock } from "../protocol/control-block.js";
-import type { SearchOptions } from "../protocol/search-options.js";
-import type { SearchPlan } from "../query/plan/plan.js";
-import { contextOfEnvironment, type HistoryServices } from "./history/history-context.js";
-import { searchesHistory } from "./history/history-choice.js";
-import { HistorySearches } from "./history/history-searches.js";
-import { isRanked, matchesLeft, type SearchLimits } from "./limits/search-limits.js";
-import { type PreparationServices, SearchPreparation } from "./preparation/search-preparation.js";
-import { RankedPass } from "./ranking/ranked-pass.js";
-import type { SearchRecord } from "./report/search-report.js";
-import { indexedSelection, type Resolution } from "./repositories/repository-resolver.js";
-import { repositoryResults, RepositoryWriter } from "./repositories/repository-results.js";
-import type { PhaseQueue } from "./revisions/revision-phases.js";
-import type { FoundChanges } from "./revisions/revision-changes.js";
+import { errorMessage } from "../../base/errors.js";
+import { resultWhileYielding, workInSteps } from "../../base/yielding.js";
+import type { Catalog } from "../../catalog/catalog.js";
+import type { CatalogView } from "../../catalog/live-shards.js";
+import type { RepositoryTable } from "../../catalog/repository-table.js";
+import type { BaseRevisions } from "../../model/match-change.js";
+import type { FinishedWork } from "../../protocol/messages.js";
+import type { ResultBatch } from "../../protocol/result-batch.js";
+import type { SearchOptions } from "../../protocol/search-options.js";
+import { contextOfEnvironment, type HistoryServices } from "../history/history-context.js";
+import { searchesHistory } from "../history/history-choice.js";
+import { HistorySearches } from "../history/history-searches.js";
+import { creditBytes, isRanked, matchesLeft, searchOptions } from "../limits/search-limits.js";
+import { type PreparationServices, SearchPreparation } from "../preparation/search-preparation.js";
+import { RankedPass } from "../ranking/ranked-pass.js";
+import { repositoryResults, RepositoryWriter } from "../repositories/repository-results.js";
+import { indexedSelection, type Resolution } from "../repositories/repository-resolver.js";
+import type { PhaseQueue } from "../revisions/revision-phases.js";
 import {
-  creditBytes,
+  recordShardFailure,
   SearchSlices,
+  type ShardRepairs,
   type SlicedWork,
   type SliceListener,
   type SliceServices,
-} from "./slices/search-slices.js";
-import type { ResultBatch } from "../protocol/result-batch.js";
-import { chooseShards, estimateCost, textChoices } from "./slices/shard-choice.js";
-import type { ClientPace, FoundResult, SourcedBatch, SourceListener } from "./source/search-source.js";
-import type { SnapshotUse } from "./snapshot/search-snapshot.js";
-import { errorMessage } from "../base/errors.js";
-import { workInSteps } from "../base/yielding.js";
+} from "../slices/search-slices.js";
+import { chooseShards, estimateCost, textChoices } from "../slices/shard-choice.js";
+import type { SnapshotUse } from "../snapshot/search-snapshot.js";
+import type { FoundChanges } from "../source/found-changes.js";
+import type { SearchPart } from "../source/search-part.js";
+import type {
+  FoundResult,
+  LateQueries,
+  SourcedBatch,
+  SourcedSearch,
+  SearchSource,
+  SourceListener,
+  SourceRoot,
+} from "../source/search-source.js";
+import { type Covered, SourceReceipt } from "./source-receipt.js";
+import { repositoriesOfAll, SourceRecord, SourceReport } from "./source-record.js";
 
 /** The services of the daemon that the search of its own shards and mirrors uses. */
 export type SourceServices = SliceServices &
   HistoryServices &
-  PreparationServices & { readonly catalog: Pick<Catalog, "repositoryTable" | "historyView"> };
+  PreparationServices &
+  ShardRepairs & { readonly catalog: Pick<Catalog, "repositoryTable" | "historyView" | "seesAll"> };
 
-/** The search for which a source works: what to search for, where, and within which limits. */
-export interface SourcedSearch {
+/** What is searched in this process. */
+export interface LocalChoice {
+  /** Of the search in this process. */
   readonly id: number;
-  readonly request: SearchRequest;
-  readonly plan: SearchPlan;
   /** The live shards, which the source releases. */
   readonly view: CatalogView;
+  /** By basic query of the plan, as of the moment at which the view was taken. */
+  readonly resolutions: readonly Resolution[];
   /** Undefined unless the search may have to be repeated. */
   readonly snapshot: SnapshotUse | undefined;
-  readonly limits: SearchLimits;
-  readonly control: ControlBlock;
-  /** On the clock of `performance.now()`. */
-  readonly startedMs: number;
-}
-
-/**
- * What the root of a search gives this source. A source on another host has only the first two: what it finds out on a main
- * thread comes as batches and work, too.
- */
-export interface SourceRoot {
-  readonly listener: SourceListener;
-  readonly pace: ClientPace;
-  /** Where it notes what it finds out on this main thread: what was excluded or missing, and what the index ruled out. */
-  readonly record: SearchRecord;
-  /** Resolves when the search is stopped. */
-  readonly stopped: Promise<undefined>;
 }
 
 /**
@@ -75,13 +69,17 @@ export interface SourceRoot {
  * sent (credit). In the last case the slice is parked, without a worker, and resumes when the client has read, so a slow
  * client costs neither a thread nor more memory than its credit.
  */
-export class LocalSource {
+export class LocalSource implements SearchSource {
   readonly #search: SourcedSearch;
+  readonly #choice: LocalChoice;
   readonly #services: SourceServices;
   readonly #root: SourceRoot;
   readonly #slices: SearchSlices;
   readonly #preparation: SearchPreparation;
   readonly #writer: RepositoryWriter;
+  readonly #record = new SourceRecord();
+  readonly #report: SourceReport;
+  readonly #seesAll: boolean;
   #options: SearchOptions;
   #resolutions: readonly Resolution[];
   /** Undefined before the search begins. */
@@ -93,29 +91,29 @@ export class LocalSource {
   #isOver = false;
   /** Undefined unless the search is for changes. */
   changes: FoundChanges | undefined;
-  /** What is indexed and may contain a result, if the client asked for it. */
-  estimate = { shards: 0, shardsRuledOut: 0, documents: 0, textBytes: 0 };
   /** Whether the results depend on more than the query and what is indexed. */
-  dependsOnMore = false;
+  #dependsOnMore = false;
+  #lastPart: SearchPart | undefined;
 
-  /** `resolutions` reflect the moment at which the view was taken. */
-  constructor(
-    search: SourcedSearch,
-    { resolutions, options }: { readonly resolutions: readonly Resolution[]; readonly options: SearchOptions },
-    services: SourceServices,
-    root: SourceRoot,
-  ) {
+  constructor(search: SourcedSearch, choice: LocalChoice, services: SourceServices, root: SourceRoot) {
     this.#search = search;
-    this.#resolutions = resolutions;
-    this.#options = options;
+    this.#choice = choice;
     this.#services = services;
     this.#root = root;
-    const { id, view, control, limits, request } = search;
-    this.#writer = new RepositoryWriter(search.plan, () => this.#repositories);
+    const { request, plan, control, limits, claims, startedMs } = search;
+    const { id, view, resolutions, snapshot } = choice;
+    const { client, viewer } = request;
+    this.#resolutions = resolutions;
+    const selections = resolutions.map(({ selection }) => selection);
+    this.#options = searchOptions(plan, request, limits, selections, claims);
+    this.#seesAll = services.catalog.seesAll(viewer);
+    this.#writer = new RepositoryWriter(plan, () => this.#repositories);
+    this.#report = new SourceReport(plan, this.#record, () => this.#resolutions);
     const owner = { listener: this.#sliceListener(root.listener), pace: root.pace };
-    this.#slices = new SearchSlices({ id, view, control, lane: limits.lane, client: request.client }, services, owner);
-    this.#preparation = new SearchPreparation(search, services, {
-      onResult: (work) => root.listener.work(work),
+    this.#slices = new SearchSlices({ id, view, control, lane: limits.lane, client }, services, owner);
+    const unprepared = { request, plan, view, snapshot, control, limits, startedMs };
+    this.#preparation = new SearchPreparation(unprepared, services, {
+      onResult: (work) => this.#addWork(work),
       onLost: (error) => this.#slices.recordLostWorker("looking for repositories", undefined, error),
     });
   }
@@ -123,8 +121,8 @@ export class LocalSource {
   #sliceListener(listener: SourceListener): SliceListener {
     return {
       batch: (batch, release) => listener.batch(this.#named(batch), release),
-      work: (work) => listener.work(work),
-      failed: (sentence) => listener.failed(sentence),
+      work: (work) => this.#addWork(work),
+      failed: (sentence) => this.#fail(sentence),
       scheduled: () => listener.scheduled(),
       advanced: () => listener.advanced(),
       parked: () => listener.parked(),
@@ -142,9 +140,50 @@ export class LocalSource {
     return { bytes, tally, digest, selected: found.filter((one) => one !== undefined) };
   }
 
-  /** What was chosen to be searched, by basic query. */
-  get resolutions(): readonly Resolution[] {
-    return this.#resolutions;
+  #addWork(work: FinishedWork): void {
+    this.#record.addWork(work);
+    for (const failure of work.failures) {
+      const { code, message } = failure.error;
+      // Only workers detect it: RE2 rejects a regexp as too large.
+      if (code === "bad-query") {
+        this.#root.listener.refused(message);
+        continue;
+      }
+      this.#fail(message);
+      recordShardFailure(this.#services, failure);
+    }
+  }
+
+  #fail(sentence: string): void {
+    this.#record.failures.push(sentence);
+  }
+
+  part(late: LateQueries, isLast: boolean): SearchPart {
+    return this.#lastPart ?? this.#makePart(late, isLast);
+  }
+
+  #makePart(late: LateQueries, isLast: boolean): SearchPart {
+    return this.#report.part(late, isLast, {
+      visibleCount: this.#repositories.count,
+      seesAll: this.#seesAll,
+      isRepeatable: this.#isRepeatable,
+    });
+  }
+
+  receipt(late: LateQueries): Promise<SourceReceipt> {
+    const covered: Covered = {
+      resolutions: this.#resolutions,
+      repositories: repositoriesOfAll(this.#resolutions),
+      names: this.#report.names(late),
+      missingRevisions: this.#report.missingRevisions(),
+      record: this.#record,
+      nameOf: (id) => this.nameOf(id) ?? "",
+    };
+    return resultWhileYielding(SourceReceipt.inSteps(covered));
+  }
+
+  nameOf(repositoryId: number): string | undefined {
+    return this.#repositories.byId(repositoryId)?.name;
   }
 
   /** Resolves when nothing more comes. */
@@ -186,27 +225,29 @@ export class LocalSource {
     this.#slices.giveUp();
   }
 
-  /** The last event is sent: returns the shards in work, and drops whatever arrives from now on. */
-  finish(): readonly number[] {
+  /** Drops whatever arrives from now on. */
+  finish(): void {
     this.#isOver = true;
-    const shards = this.#slices.shardsInWork();
+    const { control } = this.#search;
+    // A slice that is still running has told what it scanned, but has not returned its counters.
+    const { stats } = this.#record;
+    if (this.isActive) stats.scannedBytes = Math.max(stats.scannedBytes, control.cost.scannedBytes);
+    this.#record.unfinishedShards = this.#slices.shardsInWork();
     // Data read for later phases is no longer needed.
-    if (this.#phases !== undefined) this.#search.control.cancel();
+    if (this.#phases !== undefined) control.cancel();
     // Later batches are dropped there, and their memory is returned to its worker.
-    this.#services.pool.forget(this.#search.id);
+    this.#services.pool.forget(this.#choice.id);
     this.#slices.giveUp();
-    return shards;
   }
 
   /** To be called when `run` has resolved: nobody reads the shards any more. */
   release(): void {
     this.#phases?.end();
-    this.#search.view.release();
+    this.#choice.view.release();
   }
 
-  /** Whether the results stay the same as long as what is indexed does not change. */
-  get isRepeatable(): boolean {
-    return !this.dependsOnMore && this.#phases === undefined && !searchesHistory(this.#search.plan);
+  get #isRepeatable(): boolean {
+    return !this.#dependsOnMore && this.#phases === undefined && !searchesHistory(this.#search.plan);
   }
 
   get #isStopped(): boolean {
@@ -220,7 +261,7 @@ export class LocalSource {
   /** Searches what is indexed, and prepares the search of what is not. */
   async #searchAtOnce(): Promise<void> {
     if (this.#preparation.isNeeded(this.#resolutions)) {
-      this.dependsOnMore = true;
+      this.#dependsOnMore = true;
       await this.#prepare();
     } else await this.#preparation.recordSnapshot(this.#resolutions);
     if (this.#isOver) return;
@@ -235,23 +276,22 @@ export class LocalSource {
     const { resolutions, selections, people, excluded } = await this.#preparation.lookUp(this.#resolutions);
     if (this.#isStopped) return;
     this.#resolutions = resolutions;
-    this.#root.record.excluded.push(...excluded);
+    this.#record.excluded.push(...excluded);
     this.#options = { ...this.#options, people, selections: selections.map(indexedSelection) };
-    this.#phases = this.#preparation.phases(selections, resolutions, this.#root.record);
+    this.#phases = this.#preparation.phases(selections, resolutions, this.#record);
   }
 
   /** Resolves from the mirrors the revisions that are not known in memory. */
   async #readRevisions(): Promise<void> {
     const { resolutions, failures } = await this.#preparation.readRevisions(this.#resolutions);
     this.#resolutions = resolutions;
-    for (const failure of failures) this.#root.listener.failed(failure);
+    for (const failure of failures) this.#fail(failure);
   }
 
   /** Finds what differs from an earlier search; the phases search it. */
   async #findChanges(base: BaseRevisions): Promise<void> {
     await this.#readRevisions();
-    const { record } = this.#root;
-    const found = await this.#preparation.findChanges(this.#resolutions, base, this.#repositories, record);
+    const found = await this.#preparation.findChanges(this.#resolutions, base, this.#repositories, this.#record);
     this.changes = found.changes;
     this.#phases = found.phases;
   }
@@ -265,7 +305,7 @@ export class LocalSource {
       {
         isStopped: () => this.#isStopped,
         hasRoom: () => pace.unreadBytes < creditBytes,
-        onFailure: (sentence) => listener.failed(sentence),
+        onFailure: (sentence) => this.#fail(sentence),
         onParked: () => listener.parked(),
       },
     );
@@ -278,26 +318,28 @@ export class LocalSource {
   }
 
   #chooseRows(): Uint32Array {
-    const { plan, view, request, limits } = this.#search;
+    const { plan, request, limits } = this.#search;
+    const { view } = this.#choice;
     const choices = textChoices(plan, this.#options.selections);
     const { rows, ruledOutCount, unopenedCount } = chooseShards(view, choices, this.#options.receipt);
     // All shards share the budget of ranking, and some of these will be ruled out from now on.
-    if (unopenedCount > 0 && isRanked(plan, limits)) this.dependsOnMore = true;
-    this.#root.record.stats.shardsRuledOut += ruledOutCount;
-    if (request.explain === true) this.estimate = estimateCost(view, rows, ruledOutCount);
+    if (unopenedCount > 0 && isRanked(plan, limits)) this.#dependsOnMore = true;
+    this.#record.stats.shardsRuledOut += ruledOutCount;
+    if (request.explain === true) this.#record.estimate = estimateCost(view, rows, ruledOutCount);
     return rows;
   }
 
   /** Searches texts. Ranked results are sent when `earlier` is, because those that are no texts come first. */
   async #searchRows(work: SlicedWork, earlier: Promise<void>): Promise<void> {
-    const { id, plan, limits, view, control, request } = this.#search;
+    const { plan, limits, control, request } = this.#search;
+    const { id, view } = this.#choice;
     const slices = this.#slices;
     if (!isRanked(plan, limits)) return slices.run(work);
     const { lane } = limits;
     const { client, debug } = request;
     const pass = new RankedPass({ id, environment: this.#services, view, control, lane, client, debug, slices }, work);
-    const { first, written, rest, hasFailed } = await pass.run(this.#root.record.stats);
-    if (hasFailed) this.dependsOnMore = true;
+    const { first, written, rest, hasFailed } = await pass.run(this.#record.stats);
+    if (hasFailed) this.#dependsOnMore = true;
     await earlier;
     if (this.#isOver) return slices.dropHeld();
     await (written === undefined ? slices.run(first) : slices.continue(first, written));
@@ -316,7 +358,8 @@ export class LocalSource {
   }
 
   async #searchHistories(): Promise<void> {
-    const { record, listener, pace } = this.#root;
+    const { listener, pace } = this.#root;
+    const record = this.#record;
     listener.scheduled();
     const { plan, request, control, limits } = this.#search;
     const nowMs = new Date().getTime();

@@ -1,40 +1,43 @@
-import { assert } from "../base/assert.js";
-import { callAfter, type PendingCall } from "../base/deadline.js";
-import { errorMessage } from "../base/errors.js";
-import { resultWhileYielding } from "../base/yielding.js";
-import type { CatalogView } from "../catalog/live-shards.js";
-import type { SearchListener } from "../model/search-listener.js";
-import type { ResultGroups } from "../model/result-groups.js";
-import type { SearchRequest } from "../model/search-request.js";
-import type { ExplainedCost } from "../model/stream-events.js";
-import { ControlBlock, endTaking } from "../protocol/control-block.js";
-import type { FoundCommit } from "../protocol/commit-page.js";
-import type { FinishedWork } from "../protocol/messages.js";
-import type { SearchPlan } from "../query/plan/plan.js";
-import { choosePatternType } from "../query/syntax/parse.js";
-import { printPlan, printPlanWithoutLists } from "../query/plan/print.js";
+import { assert } from "../../base/assert.js";
+import { callAfter, type PendingCall } from "../../base/deadline.js";
+import { errorMessage } from "../../base/errors.js";
+import type { Log } from "../../base/log.js";
+import { resultWhileYielding } from "../../base/yielding.js";
+import type { SearchListener } from "../../model/search-listener.js";
+import type { ResultGroups } from "../../model/result-groups.js";
+import type { SearchRequest } from "../../model/search-request.js";
+import type { ExplainedCost } from "../../model/stream-events.js";
+import { ContentClaims } from "../../protocol/content-claims.js";
+import { ControlBlock, endTaking } from "../../protocol/control-block.js";
+import type { FoundCommit } from "../../protocol/commit-page.js";
+import type { SearchPlan } from "../../query/plan/plan.js";
+import { choosePatternType } from "../../query/syntax/parse.js";
+import { printPlan, printPlanWithoutLists } from "../../query/plan/print.js";
 import {
   type CostBudgets,
   CostWatch,
+  creditBytes,
+  creditWaitMs,
   type LimitDefaults,
   SearchClocks,
   searchLimits,
   type SearchLimits,
-  searchOptions,
-} from "./limits/search-limits.js";
-import { LocalSource, type SourceServices } from "./local-source.js";
-import { findNear, leftOut } from "./report/near-results.js";
-import { visibleMs } from "./report/omissions.js";
-import { type SearchEnd, SearchRecord, SearchReport } from "./report/search-report.js";
-import { SearchReceipt } from "./report/search-receipt.js";
-import type { SearchSpan } from "./report/search-span.js";
-import type { SlowSearchLimits } from "./report/slow-searches.js";
-import type { Resolution } from "./repositories/repository-resolver.js";
-import { EventStream, ResultCounts, SearchResults } from "./results/search-results.js";
-import { creditBytes, creditWaitMs, recordShardFailure, type ShardRepairs } from "./slices/search-slices.js";
-import type { FoundResult, SourcedBatch, SourceListener } from "./source/search-source.js";
-import type { SnapshotUse } from "./snapshot/search-snapshot.js";
-import type { Catalog } from "../catalog/catalog.js";
+} from "../limits/search-limits.js";
+import { findNear, leftOut } from "../report/near-results.js";
+import { visibleMs } from "../report/omissions.js";
+import { SearchCourse, type SearchEnd, SearchReport } from "../report/search-report.js";
+import { SearchReceipt } from "../report/search-receipt.js";
+import { EventStream, ResultCounts, SearchResults } from "../results/search-results.js";
+import { mergeChanges } from "../source/found-changes.js";
+import { mergeParts, type SearchPart } from "../source/search-part.js";
+import type {
+  FoundResult,
+  SourcedBatch,
+  SourcedSearch,
+  SearchSource,
+  SourceListener,
+  SourceRoot,
+} from "../source/search-source.js";
 
 /**
  * A stopped search waits this long for its slices, and then ends without them. They check the stop flag every 5 ms, so
@@ -60,78 +63,92 @@ export interface RunningSummary {
 }
 
 /** What to search for, and where. */
-export interface ChosenSearch {
+export interface RootedSearch {
   readonly plan: SearchPlan;
-  readonly view: CatalogView;
-  /** By basic query of the plan. */
-  readonly resolutions: readonly Resolution[];
-  /** Undefined unless the search may have to be repeated. */
-  readonly snapshot?: SnapshotUse | undefined;
+  /** Makes the sources of the results, which are merged in this order. At least one. */
+  readonly openSources: (search: SourcedSearch, root: SourceRoot) => readonly SearchSource[];
   /**
    * How many results another query has for the same viewer; undefined if it is not known. Ends early when `stopped`
-   * resolves. Absent for a search that itself only counts.
+   * resolves. Absent for a search that itself only counts, or that is repeated.
    */
-  readonly countResults?: (query: string, stopped: Promise<unknown>) => Promise<number | undefined>;
+  readonly countResults: ((query: string, stopped: Promise<unknown>) => Promise<number | undefined>) | undefined;
+}
+
+/** Services and limits of the daemon that the root of a search uses. */
+export interface RootEnvironment extends LimitDefaults {
+  /** Its threads search. */
+  readonly pool: { readonly workerCount: number };
+  /** What the searches of each client may cost. */
+  readonly budgets: CostBudgets;
+  readonly log: Log;
+  /** The `trace` URL of progress events. */
+  readonly traceUrl: string;
+  /** The `url` of receipts. */
+  readonly receiptUrl: string;
 }
 
 /**
  * One search from its plan to its last event: the root of its parts, of which each knows only those before it.
  *
  *     control block, limits        what all threads of the search share
- *     ResultCounts, SearchRecord   plain state: what was found, and what was left out
- *     SearchReport                 filters, progress, alert and receipt, made from this state
+ *     ResultCounts, SearchCourse   plain state: what was found, and how the search goes
+ *     SearchReport                 filters, progress, alert and receipt, made from this state and the parts of the sources
  *     EventStream                  passes matches and reports to the listener, at its pace
  *     SearchResults                counts results, and hands their bytes to the stream
- *     LocalSource                  finds them, and delivers to this object (`SourceListener`)
+ *     SearchSource, one or more    find them, and deliver to this object (`SourceListener`)
+ *
+ * It knows neither repositories nor shards: what it says about them comes from its sources, of which a search in one
+ * process has one.
  *
  * The last event is sent at most `stopWaitMs` after the timeout or after the client has left, whatever a slice does.
  * What slices read stays in memory until the last of them has ended.
  */
 export class RunningSearch implements SourceListener {
   readonly #request: SearchRequest;
-  readonly #chosen: ChosenSearch;
-  readonly #environment: SearchEnvironment;
+  readonly #rooted: RootedSearch;
+  readonly #environment: RootEnvironment;
   readonly #listener: SearchListener;
   readonly #onEnd: (end: SearchEnd) => void;
   readonly #limits: SearchLimits;
   readonly #control: ControlBlock;
   readonly #counts: ResultCounts;
-  readonly #record = new SearchRecord();
+  readonly #course = new SearchCourse();
   readonly #report: SearchReport;
   readonly #stream: EventStream;
   readonly #results: SearchResults;
-  readonly #source: LocalSource;
+  readonly #sources: readonly SearchSource[];
   readonly #clocks: SearchClocks;
   /** Undefined if nothing is limited, or the search is part of a job. */
   readonly #costWatch: CostWatch | undefined;
   readonly #stop = new StopMoment();
   #isEnded = false;
 
-  /** `resolutions` reflect the moment at which the view was taken, which the search releases. */
   constructor(
-    id: number,
     request: SearchRequest,
-    chosen: ChosenSearch,
-    environment: SearchEnvironment,
+    rooted: RootedSearch,
+    environment: RootEnvironment,
     listener: SearchListener,
     onEnd: (end: SearchEnd) => void,
   ) {
     this.#request = request;
-    this.#chosen = chosen;
+    this.#rooted = rooted;
     this.#environment = environment;
     this.#listener = listener;
     this.#onEnd = onEnd;
-    const { plan, view, resolutions, snapshot } = chosen;
-    const { catalog, pool, budgets, traceUrl } = environment;
-    const { viewer, client, scope } = request;
+    const { plan } = rooted;
+    const { pool, budgets, traceUrl } = environment;
+    const { client, scope } = request;
     const startedMs = performance.now();
     const limits = searchLimits(plan, request, environment);
     const control = ControlBlock.allocate(pool.workerCount, creditBytes, creditWaitMs);
-    const selections = resolutions.map(({ selection }) => selection);
-    const options = searchOptions(plan, request, limits, selections);
-    const counts = new ResultCounts(limits, control, options, request.groups?.by);
-    const record = this.#record;
-    const repositories = () => catalog.repositoryTable(viewer);
+    const claims = request.duplicates === true ? ContentClaims.allocate().memory : undefined;
+    const counts = new ResultCounts(
+      limits,
+      control,
+      { receipt: request.receipt !== "none", claims },
+      request.groups?.by,
+    );
+    const nameOf = (repositoryId: number): string => this.#nameOf(repositoryId);
     this.#limits = limits;
     this.#control = control;
     this.#counts = counts;
@@ -140,21 +157,17 @@ export class RunningSearch implements SourceListener {
       plan,
       limits,
       counts,
-      record,
-      resolutions: () => this.#source.resolutions,
-      repositories,
+      course: this.#course,
+      part: (isLast) => this.#mergeParts(isLast),
+      nameOf,
       startedMs,
       traceUrl,
-      seesAll: catalog.seesAll(viewer),
     });
     this.#stream = new EventStream(listener, this.#report);
-    const nameOf = (id: number): string => repositories().byId(id)?.name ?? "";
     this.#results = new SearchResults(limits, control, counts, nameOf, this.#stream);
-    this.#source = new LocalSource(
-      { id, request, plan, view, snapshot, limits, control, startedMs },
-      { resolutions, options },
-      environment,
-      { listener: this, pace: this.#stream, record, stopped: this.#stop.stopped },
+    this.#sources = rooted.openSources(
+      { request, plan, limits, control, claims, startedMs },
+      { listener: this, pace: this.#stream, stopped: this.#stop.stopped },
     );
     if (budgets.isOn && scope === undefined)
       this.#costWatch = new CostWatch(control, budgets, client, (message) => this.#exceedBudget(message));
@@ -168,17 +181,41 @@ export class RunningSearch implements SourceListener {
   async run(): Promise<void> {
     this.#listener.onClosed(() => this.#cancel());
     this.#listener.onDrain(() => this.advanced());
-    const work = this.#source.run().catch((error: unknown) => {
-      this.#environment.log.error({ error: errorMessage(error) }, "a search failed");
-      this.stop(errorMessage(error));
-    });
+    const work = Promise.all(this.#sources.map((source) => this.#runSource(source)));
     await Promise.race([work, this.#stop.grace(stopWaitMs)]);
     await this.#findNear();
     const receipt = await this.#makeReceipt();
     const groups = await this.#makeGroups();
     this.#finish(receipt, groups);
     await work;
-    this.#source.release();
+    for (const source of this.#sources) source.release();
+  }
+
+  async #runSource(source: SearchSource): Promise<void> {
+    try {
+      await source.run();
+    } catch (error) {
+      this.#environment.log.error({ error: errorMessage(error) }, "a search failed");
+      this.stop(errorMessage(error));
+    }
+  }
+
+  #mergeParts(isLast: boolean): SearchPart {
+    const { late } = this.#course;
+    return mergeParts(this.#sources.map((source) => source.part(late, isLast)));
+  }
+
+  #nameOf(repositoryId: number): string {
+    for (const source of this.#sources) {
+      const name = source.nameOf(repositoryId);
+      if (name !== undefined) return name;
+    }
+    return "";
+  }
+
+  /** Whether a thread works for the search, or the main thread does. */
+  get #isActive(): boolean {
+    return this.#sources.some(({ isActive }) => isActive);
   }
 
   /** What the search has done so far. */
@@ -199,7 +236,7 @@ export class RunningSearch implements SourceListener {
 
   /** Ends the search early with what was found; `reason` is shown to the client. */
   stop(reason: string): void {
-    this.failed(reason);
+    this.#course.failures.push(reason);
     this.#requestStop();
   }
 
@@ -219,23 +256,9 @@ export class RunningSearch implements SourceListener {
     this.#results.sendCommits();
   }
 
-  work(work: FinishedWork): void {
-    this.#record.addWork(work);
-    for (const failure of work.failures) {
-      const { code, message } = failure.error;
-      // Only workers detect it: RE2 rejects a regexp as too large.
-      if (code === "bad-query") {
-        this.#record.queryError = message;
-        this.#requestStop();
-        continue;
-      }
-      this.failed(message);
-      recordShardFailure(this.#environment, failure);
-    }
-  }
-
-  failed(sentence: string): void {
-    this.#record.failures.push(sentence);
+  refused(sentence: string): void {
+    this.#course.queryError = sentence;
+    this.#requestStop();
   }
 
   scheduled(): void {
@@ -243,12 +266,12 @@ export class RunningSearch implements SourceListener {
   }
 
   advanced(): void {
-    this.#source.goOn();
+    for (const source of this.#sources) source.goOn();
   }
 
   /** Time in which the search only waits for the client does not count. */
   parked(): void {
-    if (!this.#source.isActive) this.#clocks.pause();
+    if (!this.#isActive) this.#clocks.pause();
   }
 
   /**
@@ -256,11 +279,11 @@ export class RunningSearch implements SourceListener {
    * within the time limit of this one.
    */
   async #findNear(): Promise<void> {
-    const { countResults: count, plan, resolutions, snapshot } = this.#chosen;
+    const { countResults: count, plan } = this.#rooted;
     const { query, since, patterns, scope, near = true } = this.#request;
     if (count === undefined || !near || since !== undefined || patterns !== undefined || scope !== undefined) return;
     if (this.#control.isStopped || this.#listener.closed || this.#report.outcome(false) !== "complete") return;
-    if (this.#counts.matchCount > 0 || snapshot !== undefined) return;
+    if (this.#counts.matchCount > 0) return;
     this.#clocks.stop();
     const leftMs = Math.max(...this.#limits.timeoutsMs) - this.#report.durationMs;
     const mayTry = this.#limits.lane === "interactive" && leftMs > 0;
@@ -276,7 +299,7 @@ export class RunningSearch implements SourceListener {
         query,
         plan,
         mayTry ? (text) => count(text, stopped) : undefined,
-        leftOut(plan, resolutions),
+        leftOut(plan, this.#report.wholePart),
       );
     } catch (error) {
       this.#environment.log.error({ error: errorMessage(error) }, "queries near to one without results failed");
@@ -287,7 +310,14 @@ export class RunningSearch implements SourceListener {
 
   async #makeReceipt(): Promise<SearchReceipt | undefined> {
     if (this.#request.receipt === "none" || this.#listener.closed) return undefined;
-    return await resultWhileYielding(SearchReceipt.inSteps(this.#report.receiptSource(), this.#record.coverage));
+    const { digest, duplicates, matchCount } = this.#counts;
+    const root = {
+      omissions: this.#report.omissions(),
+      digest: digest.sum,
+      digestedMatches: digest.matchCount,
+      matchCount: duplicates?.matchesInAllPlaces ?? matchCount,
+    };
+    return new SearchReceipt(root, await Promise.all(this.#sources.map((source) => source.receipt(this.#course.late))));
   }
 
   async #makeGroups(): Promise<ResultGroups | undefined> {
@@ -308,32 +338,32 @@ export class RunningSearch implements SourceListener {
 
   #exceedBudget(message: string): void {
     if (this.#control.isStopped) return;
-    this.#record.budgetError = message;
+    this.#course.budgetError = message;
     this.#requestStop();
   }
 
   #expire(): void {
-    this.#record.isTimedOut = true;
+    this.#course.late.all = true;
     this.#requestStop();
   }
 
   /** The timeout of some basic queries is over: the others continue. */
   #expireOptions(optionsIndex: number): void {
     if (this.#limits.resultLimits === undefined) return;
-    this.#record.timedOutOptions.add(optionsIndex);
+    this.#course.late.options.add(optionsIndex);
     endTaking(this.#limits.resultLimits, optionsIndex);
   }
 
   /** The client has disconnected: the results are no longer wanted. */
   #cancel(): void {
     this.#requestStop();
-    this.#source.giveUp();
+    for (const source of this.#sources) source.giveUp();
   }
 
   /** Stops searching, and abandons parked slices. */
   #requestStop(): void {
     this.#control.cancel();
-    this.#source.drop();
+    for (const source of this.#sources) source.drop();
     this.#stop.request();
   }
 
@@ -343,10 +373,8 @@ export class RunningSearch implements SourceListener {
     this.#isEnded = true;
     this.#stop.endGrace();
     this.#clocks.stop();
-    // A slice that is still running has told what it scanned, but has not returned its counters.
-    const { stats } = this.#record;
-    if (this.#source.isActive) stats.scannedBytes = Math.max(stats.scannedBytes, this.#control.cost.scannedBytes);
-    this.#record.unfinishedShards = this.#source.finish();
+    for (const source of this.#sources) source.finish();
+    this.#report.end();
     const { durationMs } = this.#report;
     const isCancelled = this.#listener.closed;
     this.#report.receipt = receipt?.summary(this.#environment.receiptUrl);
@@ -354,14 +382,15 @@ export class RunningSearch implements SourceListener {
     if (this.#request.explain === true) this.#report.explained = this.#explain();
     const isRefused = this.#request.receipt === "strict" && receipt?.isComplete === false;
     if (!isCancelled)
-      this.#stream.finish(groups, this.#report.alert(durationMs), isRefused ? receipt.gaps : this.#record.budgetError);
+      this.#stream.finish(groups, this.#report.alert(durationMs), isRefused ? receipt.gaps : this.#course.budgetError);
     this.#onEnd(this.#end(durationMs, isCancelled, receipt));
   }
 
   #end(durationMs: number, isCancelled: boolean, receipt: SearchReceipt | undefined): SearchEnd {
     const outcome = this.#report.outcome(isCancelled);
     const { firstMatchesMs } = this.#stream;
-    const { changes } = this.#source;
+    const changes = mergeChanges(this.#sources.flatMap((source) => source.changes ?? []));
+    const { stats, isRepeatable } = this.#report.wholePart;
     return {
       outcome,
       lane: this.#limits.lane,
@@ -370,21 +399,20 @@ export class RunningSearch implements SourceListener {
       firstMatchesMs: firstMatchesMs === undefined ? undefined : firstMatchesMs - this.#report.startedMs,
       stoppingMs: this.#stop.passedMs,
       workerMs: this.#control.cost.workerMs,
-      stats: this.#record.stats,
-      shardFailures: this.#record.failures,
+      stats,
+      shardFailures: this.#report.failures,
       notSearched: this.#report.notSearched(),
-      isRepeatable: this.#isRepeatable(outcome),
+      isRepeatable: isRepeatable && this.#mayRepeat(outcome),
       receipt,
       changes: changes && { ...changes, progress: () => this.#report.progress(true) },
     };
   }
 
-  #isRepeatable(outcome: SearchEnd["outcome"]): boolean {
+  #mayRepeat(outcome: SearchEnd["outcome"]): boolean {
     if (outcome !== "complete" && outcome !== "limit") return false;
     const { since, query } = this.#request;
     // What a search context stands for is not in the catalog.
-    if (since !== undefined || /context:/i.test(query) || !this.#source.isRepeatable) return false;
-    return this.#record.excluded.length + this.#record.unfinishedShards.length === 0;
+    return since === undefined && !/context:/i.test(query);
   }
 
   /**
@@ -393,14 +421,14 @@ export class RunningSearch implements SourceListener {
    */
   #explain(): ExplainedCost {
     const { durationMs } = this.#report;
-    const { plan } = this.#chosen;
-    if (!this.#environment.catalog.seesAll(this.#request.viewer))
-      return { plan: printPlanWithoutLists(plan), took: { durationMs: visibleMs(durationMs, false) } };
+    const { plan } = this.#rooted;
+    const { seesAll, estimate, stats } = this.#report.wholePart;
+    if (!seesAll) return { plan: printPlanWithoutLists(plan), took: { durationMs: visibleMs(durationMs, false) } };
     const { workerMs } = this.#control.cost;
     return {
       plan: printPlan(plan),
-      estimate: this.#source.estimate,
-      took: { durationMs, workerMs, stats: { ...this.#record.stats } },
+      estimate,
+      took: { durationMs, workerMs, stats: { ...stats } },
     };
   }
 }
@@ -439,19 +467,4 @@ class StopMoment {
     this.#isOver = true;
     this.#wait?.cancel();
   }
-}
-
-/** Services of the daemon that searches use, and its limits: each part of a search asks for those that it uses. */
-export interface SearchEnvironment extends SourceServices, LimitDefaults, ShardRepairs {
-  readonly catalog: Catalog;
-  /** The `trace` URL of progress events. */
-  readonly traceUrl: string;
-  /** The `url` of receipts. */
-  readonly receiptUrl: string;
-  /** What the searches of each client may cost. */
-  readonly budgets: CostBudgets;
-  /** Which searches are logged. */
-  readonly slowSearches: SlowSearchLimits;
-  /** Called with the span of each search that has ended; undefined if nobody wants it. */
-  readonly onSpan?: ((span: SearchSpan) => void) | undefined;
 }
