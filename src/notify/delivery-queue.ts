@@ -36,6 +36,9 @@ export interface QueueServices {
   readonly onEnded: () => void;
 }
 
+/** What an owner is told of an error of ours. */
+const ownProblem = "the message could not be made; the log of the server says why";
+
 /**
  * Delivers what waits: those of one saved search one after another, a few searches at a time. A delivery that is not
  * accepted is tried again later, with the same id, up to a number of attempts; so is one whose outcome is unknown
@@ -199,7 +202,8 @@ export class DeliveryQueue {
       const message = toMessage(notification, header, payload, (id) => environment.repository(id)?.name ?? "");
       return await post(to, message, receivers, environment.userAgent, this.#stop.signal);
     } catch (error) {
-      if (!(error instanceof TrawlError)) throw error;
+      // An error of ours would happen again at each attempt, and hold up all that follows.
+      if (!(error instanceof TrawlError)) return { status: undefined, error: ownProblem, detail: errorMessage(error) };
       // About a file of the operator's, and not the address that the user gave.
       if (error.code === "bad-config") return { status: undefined, error: mailProblem, detail: error.message };
       return { status: undefined, error: error.message };

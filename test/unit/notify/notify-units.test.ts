@@ -3,12 +3,18 @@ import { createHmac } from "node:crypto";
 import { lookup } from "node:dns/promises";
 import { readFileSync } from "node:fs";
 import t from "tap";
+import { silentLog } from "../../../src/base/log.js";
+import { createMetrics } from "../../../src/base/metrics.js";
 import type { Repository } from "../../../src/model/repository.js";
+import { anonymous } from "../../../src/model/viewer.js";
 import { ChangeJournal, commitsBefore } from "../../../src/notify/change-journal.js";
+import { DeliveryQueue, type QueueServices } from "../../../src/notify/delivery-queue.js";
+import { type DeliveryRecord, DeliveryStore } from "../../../src/notify/delivery-store.js";
 import { parseWait, post } from "../../../src/notify/post.js";
 import { Receivers } from "../../../src/notify/receivers.js";
 import { sign, standardHeaders } from "../../../src/notify/signature.js";
 import { Receiver } from "../../support/receiver.js";
+import { until } from "../../support/waiting.js";
 import type { RecordChange } from "../../../src/store/record-store.js";
 
 const secret = "s".repeat(64);
@@ -279,4 +285,54 @@ t.test("the journal has the commits before each change, also after a crash", asy
   t.ok(journal.isIncompleteAfter(at));
   t.notOk(journal.isIncompleteAfter(journal.position));
   t.ok(open().isIncompleteAfter(at), "that is known after a start as well");
+});
+
+t.test("an error of ours ends a delivery like one of its receiver", async (t) => {
+  const payload = Buffer.from(JSON.stringify({ event: "ping", repositories: [], matches: [], commits: [] }));
+  const deliveries = new DeliveryStore({
+    get: () => payload,
+    *batchesWithPrefix() {
+      yield [];
+    },
+    apply: async () => undefined,
+  } as unknown as ConstructorParameters<typeof DeliveryStore>[0]);
+  const delivery: DeliveryRecord = {
+    id: "d",
+    searchId: 1,
+    number: 1,
+    event: "ping",
+    counts: { came: 0, went: 0, moved: 0 },
+    payloadBytes: payload.length,
+    createdAt: "",
+    state: "PENDING",
+    attempts: 0,
+    lastAttemptAt: "",
+    error: "",
+  };
+  deliveries.adding(delivery, payload).show();
+  const search = { id: 1, ownerId: 1, query: "x", notification: { url: "https://a.example/", format: "WEBHOOK" } };
+  const queue = new DeliveryQueue({
+    deliveries,
+    environment: {
+      log: silentLog(),
+      metrics: createMetrics().metrics,
+      limits: { retryMs: 1, attemptsMax: 2 },
+      accounts: { user: () => undefined, organizations: { get: () => undefined } },
+      searchKey: String,
+      baseUrl: () => "http://trawl.example",
+      repository: () => undefined,
+    },
+    receivers: {
+      require: () => {
+        throw new TypeError("a fault");
+      },
+    },
+    find: () => search,
+    viewerOf: () => anonymous,
+    onEnded: () => undefined,
+  } as unknown as QueueServices);
+  queue.start();
+  t.teardown(() => queue.stop());
+  await until("it has failed", () => deliveries.of(1)[0]?.state === "FAILED");
+  t.match(deliveries.of(1), [{ attempts: 2, error: /the message could not be made/ }]);
 });
