@@ -56,10 +56,12 @@ function withLinks(text: string): string {
   return html + text.slice(copiedTo);
 }
 
-/** A fenced code block, including the fence in the text. */
-export function fencedMarkdown(text: string): Markdown {
+/** A fenced code block, including the fence in the text, and what is said about it, which is shown as it is written. */
+export function fencedMarkdown(text: string, about = ""): Markdown {
   const [fence = "", ...lines] = text.split("\n");
   const language = fence.replace(/^`+/, "");
   const code = (lines.at(-1)?.startsWith("```") === true ? lines.slice(0, -1) : lines).join("\n");
-  return { text, html: `<pre><code class="language-${escapeHtml(language)}">${escapeHtml(code)}\n</code></pre>\n` };
+  const html = `<pre><code class="language-${escapeHtml(language)}">${escapeHtml(code)}\n</code></pre>\n`;
+  if (about === "") return { text, html };
+  return { text: `${text}\n\n---\n\n${about}`, html: `${html}<hr />\n<pre>${escapeHtml(about)}</pre>\n` };
 }

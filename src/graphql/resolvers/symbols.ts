@@ -111,8 +111,7 @@ async function hoverAt(source: BlobSource, { line, character }: Position, contex
       files[0]?.language ?? (await listOccurrences(source, place, false, context.git)).language,
       about.signature,
     );
-    const text = about.documentation === "" ? code : `${code}\n\n---\n\n${about.documentation}`;
-    return { markdown: fencedMarkdown(text), range, precision: "PRECISE" as const };
+    return { markdown: fencedMarkdown(code, about.documentation), range, precision: "PRECISE" as const };
   }
   const found = await definitionsAt(source, place, context);
   const [first] = found?.definitions ?? [];

@@ -146,10 +146,13 @@ t.test("answers of an index", async (t) => {
     nodes: [{ signature: "function open(name: string): Box", symbol: { kind: "FUNCTION" } }],
   });
   const hover =
-    "hover(line: $l, character: $c) { precision markdown { text } range { start { character } end { character } } }";
+    "hover(line: $l, character: $c) { precision markdown { text html } range { start { character } end { character } } }";
   t.same((await ask(hover, 0, 10))["hover"], {
     precision: "PRECISE",
-    markdown: { text: "```typescript\nfunction open(name: string): Box\n```\n\n---\n\nOpens." },
+    markdown: {
+      text: "```typescript\nfunction open(name: string): Box\n```\n\n---\n\nOpens.",
+      html: '<pre><code class="language-typescript">function open(name: string): Box\n</code></pre>\n<hr />\n<pre>Opens.</pre>\n',
+    },
     range: { start: { character: 9 }, end: { character: 13 } },
   });
   t.match((await ask(hover, 1, 8))["hover"], {
