@@ -43,6 +43,8 @@ export interface RemoteRepository {
 /** Commands for repositories, by name or by id. Changes are durable when their promise resolves. */
 export interface RepositoryCommands {
   setAttributes(name: string, attributes: Partial<RepositoryAttributes>): Promise<void>;
+  /** Adds or removes one of the readers. */
+  setReader(name: string, reader: string, isReader: boolean): Promise<void>;
   changeMetadata(name: string, change: MetadataChange): Promise<void>;
   remove(name: string): Promise<void>;
   /** Fetches the repository, and resolves when the result is searchable. */

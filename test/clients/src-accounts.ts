@@ -23,6 +23,36 @@ const nobody = idOf("User", 999);
  */
 export const srcAccounts: readonly ClientRequest[] = [
   {
+    name: "src-auth-perms-sync, before it sets permissions",
+    query:
+      "query ValidatePermissionsConfig { site { permissionsUserMappingBindID configuration { effectiveContents } } }",
+    asAdmin: true,
+    data: () => ({
+      site: {
+        permissionsUserMappingBindID: "USERNAME",
+        configuration: { effectiveContents: /"permissions\.userMapping": \{ "enabled": true/ },
+      },
+    }),
+  },
+  {
+    name: "src-auth-perms-sync, permissions of a user",
+    query: `query UserExplicitRepos($id: ID!, $first: Int!, $after: String) {
+      node(id: $id) { ... on User { permissionsInfo { repositories(source: API, first: $first, after: $after) { nodes { id } pageInfo { hasNextPage endCursor } } } } }
+    }`,
+    variables: () => ({ id: admin, first: 100, after: null }),
+    asAdmin: true,
+    data: () => ({ node: { permissionsInfo: { repositories: { nodes: [], pageInfo: { hasNextPage: false } } } } }),
+  },
+  {
+    name: "src-auth-perms-sync, permissions that wait for a user",
+    query: `query PendingUserRepos($bindID: String!, $first: Int!, $after: String) {
+      authorizedUserRepositories(username: $bindID, first: $first, after: $after) { nodes { id name } pageInfo { hasNextPage endCursor } }
+    }`,
+    variables: () => ({ bindID: "later", first: 100, after: null }),
+    asAdmin: true,
+    data: () => ({ authorizedUserRepositories: { nodes: [], pageInfo: { hasNextPage: false } } }),
+  },
+  {
     name: "users list",
     query: `query Users($first: Int, $query: String) { users(first: $first, query: $query) { nodes { ...UserFields } } } ${userFields}`,
     variables: () => ({ first: 1000, query: "" }),

@@ -7,6 +7,7 @@ import { blob, highlighted, tree } from "./files.js";
 import { invitation, invitationMutations } from "./invitations.js";
 import { organization, organizationMutations } from "./organizations.js";
 import { ownershipMutations, person } from "./ownership.js";
+import { permissionsInfo } from "./permissions.js";
 import { query } from "./query.js";
 import { contributor, mirrorInfo, repository, textIndex } from "./repository.js";
 import { savedSearch, savedSearchMutations } from "./saved-searches.js";
@@ -14,7 +15,7 @@ import { fileMatch, search, searchQueryAggregate, searchReceipt, searchResults, 
 import { preciseIndex, preciseIndexMutations } from "./precise-indexes.js";
 import { searchJob, searchJobMutations } from "./search-jobs.js";
 import { configurationCascade, settings, settingsCascade, settingsMutation, settingsMutations } from "./settings.js";
-import { defaultSettings, repoMeta, repoMetaKey, site, siteMutations, siteUsers } from "./site.js";
+import { defaultSettings, repoMeta, repoMetaKey, site, siteConfiguration, siteMutations, siteUsers } from "./site.js";
 import { navigation } from "./symbols.js";
 import { team, teamMutations } from "./teams.js";
 import { accessToken, tokenMutations } from "./tokens.js";
@@ -95,6 +96,8 @@ export const allResolvers: AllResolvers = {
   Settings: settings,
   ExternalService: externalService,
   Site: site,
+  SiteConfiguration: siteConfiguration,
+  PermissionsInfo: permissionsInfo,
   SiteUsers: siteUsers,
   DefaultSettings: defaultSettings,
   RepoMeta: repoMeta,

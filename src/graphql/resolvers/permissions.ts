@@ -3,6 +3,9 @@ import { TrawlError } from "../../base/errors.js";
 import { eachInSteps, filterInSteps, inOneStep, sortInSteps } from "../../base/yielding.js";
 import type { Repository } from "../../model/repository.js";
 import { UserSource } from "../sources/account-sources.js";
+import type { PermissionsSource } from "../sources/sources.js";
+import { RepositoryTable } from "../../catalog/repository-table.js";
+import { globalId } from "../../browse/ids.js";
 import { paginate } from "./connection-types.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { repositoryPage } from "./repository-lists.js";
@@ -21,7 +24,8 @@ export const permissionQueries: Pick<
       throw new TrawlError("bad-request", "neither username nor email given");
     const owner = typeof email === "string" ? accounts.emails.findVerifiedOwner(email) : undefined;
     const user = typeof username === "string" ? accounts.userByName(username) : accounts.user(owner ?? 0);
-    if (user === undefined) throw new TrawlError("not-found", "there is no such user");
+    // Whoever gets this name sees what was set for it.
+    if (user === undefined) return await pendingRepositories(username ?? "", { first, after }, context);
     // The table is created if it does not exist, which takes 10 to 40 ms for 10,000 repositories.
     const table = await context.work.once(`table of ${user.id}`, context.repositories.count, () =>
       inOneStep(() => catalog.repositoryTable(accounts.toViewer(user))),
@@ -51,7 +55,7 @@ export const permissionQueries: Pick<
 export const repositoryPermissions: Pick<ResolversOf<"Repository">, "permissionsInfo" | "authorizedUsers"> = {
   permissionsInfo: ({ record }, _, { viewer, services }) =>
     viewer.isSiteAdmin
-      ? { ...permissionsInfo(!record.private), ...hostPermissions(record, services.connections) }
+      ? { ...configured(!record.private, undefined), ...hostPermissions(record, services.connections) }
       : null,
   authorizedUsers: async ({ record }, { first, after }, context) => {
     context.requireSiteAdmin();
@@ -61,12 +65,82 @@ export const repositoryPermissions: Pick<ResolversOf<"Repository">, "permissions
 };
 
 export const userPermissions: Pick<ResolversOf<"User">, "permissionsInfo"> = {
-  permissionsInfo: ({ user }) => permissionsInfo(user.isSiteAdmin),
+  permissionsInfo: ({ user }) => configured(user.isSiteAdmin, user),
 };
 
+export const permissionsInfo: ResolversOf<"PermissionsInfo"> = {
+  permissions: () => ["READ"],
+  updatedAt: ({ syncedAt }) => syncedAt,
+  repositories: async ({ user }, page, context) =>
+    user === undefined ? null : await repositoriesReadBy(user, page, context),
+};
+
+interface ReaderPage {
+  readonly first?: number | null | undefined;
+  readonly after?: string | null | undefined;
+  readonly source?: PermissionSource | null | undefined;
+}
+
+type PermissionSource = "API" | "REPO_SYNC" | "USER_SYNC";
+
+const reasons = { API: "Explicit API", REPO_SYNC: "Permissions sync", none: "Configuration" } as const;
+
+/** The private repositories whose readers have this name. */
+function namingRepositories(name: string, context: RequestContext): Promise<readonly Repository[]> {
+  const lower = name.toLowerCase();
+  const { repositories, work } = context;
+  return work.once(`repositories that name ${lower}`, repositories.count, () =>
+    filterInSteps(
+      [...repositories.values()],
+      ({ private: isPrivate, readers }) => isPrivate && readers.some((reader) => reader.toLowerCase() === lower),
+    ),
+  );
+}
+
+/** Where the readers of a repository come from. */
+function findReadersSource(
+  { configured, source, name, url }: Repository,
+  { services }: RequestContext,
+): keyof typeof reasons {
+  if (!configured) return "API";
+  const isHosted = source !== undefined && services.connections.permissionState(source.connection, { name, url });
+  return isHosted ? "REPO_SYNC" : "none";
+}
+
+async function repositoriesReadBy({ name }: User, { first, after, source }: ReaderPage, context: RequestContext) {
+  const all = (await namingRepositories(name, context)).map((record) => ({
+    record,
+    from: findReadersSource(record, context),
+  }));
+  const wanted = all.filter(({ from }) => source === undefined || source === null || from === source);
+  const page = paginate(wanted, first, after);
+  return {
+    ...page,
+    nodes: page.nodes.map(({ record, from }) => ({
+      id: globalId("Repository", record.id),
+      repository: toRepositorySource(record),
+      reason: reasons[from],
+      updatedAt: null,
+    })),
+  };
+}
+
+/** The repositories that were set by hand for a name which nobody has yet. */
+async function pendingRepositories(
+  name: string,
+  { first, after }: { readonly first: number; readonly after: string | null | undefined },
+  context: RequestContext,
+) {
+  const isOrganization = context.services.accounts.organizations.byName(name) !== undefined;
+  const found = name === "" || isOrganization ? [] : await namingRepositories(name, context);
+  const table = RepositoryTable.of(found, false, undefined);
+  const { records, totalCount, pageInfo } = await repositoryPage(table, { first, after }, context);
+  return { nodes: records.map((record) => toRepositorySource(record)), totalCount, pageInfo };
+}
+
 /** Configured permissions take effect immediately: they are not synced from elsewhere at a certain time. */
-function permissionsInfo(unrestricted: boolean) {
-  return { permissions: ["READ" as const], updatedAt: null, syncedAt: null, closedReason: null, unrestricted };
+function configured(unrestricted: boolean, user: User | undefined): PermissionsSource {
+  return { unrestricted, syncedAt: null, closedReason: null, user };
 }
 
 /** What is told of permissions from a code host. */
@@ -79,7 +153,6 @@ function hostPermissions(
   const { askedAt, isClosed, error } = state;
   return {
     syncedAt: askedAt || null,
-    updatedAt: askedAt || null,
     closedReason: isClosed ? error || "the code host has not been asked yet" : null,
   };
 }

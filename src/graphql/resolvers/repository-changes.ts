@@ -28,6 +28,8 @@ export const repositoryMutations: Pick<
   | "recloneRepository"
   | "deleteRepositoryFromDisk"
   | "setRepositoryPermissionsForUsers"
+  | "addRepositoryPermissionForUser"
+  | "removeRepositoryPermissionForUser"
   | "setRepositoryPermissionsUnrestricted"
 > = {
   addRepoMetadata: (_, { repo, key, value }, context) =>
@@ -88,6 +90,10 @@ export const repositoryMutations: Pick<
       context.services.repositoryCommands.setAttributes(found.name, { private: true, readers }),
     );
   },
+  addRepositoryPermissionForUser: (_, { permission, userID }, context) =>
+    setReader(permission.repository, userID, true, context),
+  removeRepositoryPermissionForUser: (_, { repository, userID }, context) =>
+    setReader(repository, userID, false, context),
   setRepositoryPermissionsUnrestricted: async (_, { repositories, unrestricted }, context) => {
     context.requireSiteAdmin();
     const all = repositories.map((repository) => administered(repository, context));
@@ -109,6 +115,23 @@ function administered(id: string, context: RequestContext): { readonly actor: Ac
   const found = context.repositories.byId(numericKey(id, "Repository"));
   if (found === undefined) throw new TrawlError("not-found", "repository not found");
   return { actor, found };
+}
+
+async function setReader(
+  repository: string,
+  userId: string,
+  isReader: boolean,
+  context: RequestContext,
+): Promise<typeof nothing> {
+  const { actor, found } = administered(repository, context);
+  const user = context.services.accounts.user(numericKey(userId, "User"));
+  if (user === undefined) throw new TrawlError("not-found", "user not found");
+  if (isReader && found.readers.length >= readerCountMax)
+    throw new TrawlError("bad-request", `a repository has at most ${readerCountMax} readers`);
+  const change = isReader ? { added: [user.name] } : { removed: [user.name] };
+  return audited(context, auditEntry("readers-changed", actor, { repository: found.name, ...change }), () =>
+    context.services.repositoryCommands.setReader(found.name, user.name, isReader),
+  );
 }
 
 async function changeMetadata(repo: string, change: MetadataChange, context: RequestContext): Promise<typeof nothing> {

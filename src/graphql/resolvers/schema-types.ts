@@ -40,6 +40,12 @@ export interface UserPermissionInput {
 
 export type RepositoryPermission = "READ";
 
+export interface AddRepositoryPermissionInput {
+  readonly repository: string;
+}
+
+export type PermissionSource = "API" | "REPO_SYNC" | "USER_SYNC";
+
 export interface AddExternalServiceInput {
   readonly kind: ExternalServiceKind;
   readonly displayName: string;
@@ -206,6 +212,8 @@ export type SavedSearchesOrderBy = "SAVED_SEARCH_DESCRIPTION" | "SAVED_SEARCH_UP
 export type SavedSearchNotificationFormat = "WEBHOOK" | "SLACK" | "TEAMS" | "DISCORD" | "MAIL";
 
 export type SavedSearchDeliveryState = "PENDING" | "DELIVERED" | "FAILED" | "WITHHELD";
+
+export type PermissionsUserMappingBindID = "USERNAME" | "EMAIL";
 
 export interface SiteUsersDateRangeInput {
   readonly gte?: string | null | undefined;
@@ -374,6 +382,8 @@ export interface ObjectTypes {
     readonly recloneRepository: { readonly args: { readonly repo: string }; readonly result: SourceOf<"EmptyResponse"> };
     readonly deleteRepositoryFromDisk: { readonly args: { readonly repo: string }; readonly result: SourceOf<"EmptyResponse"> };
     readonly setRepositoryPermissionsForUsers: { readonly args: { readonly repository: string; readonly userPermissions: readonly (UserPermissionInput)[] }; readonly result: SourceOf<"EmptyResponse"> };
+    readonly addRepositoryPermissionForUser: { readonly args: { readonly permission: AddRepositoryPermissionInput; readonly userID: string }; readonly result: SourceOf<"EmptyResponse"> };
+    readonly removeRepositoryPermissionForUser: { readonly args: { readonly repository: string; readonly userID: string }; readonly result: SourceOf<"EmptyResponse"> };
     readonly setRepositoryPermissionsUnrestricted: { readonly args: { readonly repositories: readonly (string)[]; readonly unrestricted: boolean }; readonly result: SourceOf<"EmptyResponse"> };
     readonly addCodeownersFile: { readonly args: { readonly input: CodeownersFileInput }; readonly result: SourceOf<"CodeownersIngestedFile"> };
     readonly updateCodeownersFile: { readonly args: { readonly input: CodeownersFileInput }; readonly result: SourceOf<"CodeownersIngestedFile"> };
@@ -442,6 +452,17 @@ export interface ObjectTypes {
   };
   readonly CheckMirrorRepositoryConnectionResult: {
     readonly error: { readonly args: NoArguments; readonly result: string | null };
+  };
+  readonly PermissionsInfoRepositoryConnection: {
+    readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"PermissionsInfoRepositoryNode">)[] };
+    readonly totalCount: { readonly args: NoArguments; readonly result: number };
+    readonly pageInfo: { readonly args: NoArguments; readonly result: SourceOf<"PageInfo"> };
+  };
+  readonly PermissionsInfoRepositoryNode: {
+    readonly id: { readonly args: NoArguments; readonly result: string };
+    readonly repository: { readonly args: NoArguments; readonly result: SourceOf<"Repository"> | null };
+    readonly reason: { readonly args: NoArguments; readonly result: string };
+    readonly updatedAt: { readonly args: NoArguments; readonly result: string | null };
   };
   readonly CreateUserResult: {
     readonly user: { readonly args: NoArguments; readonly result: SourceOf<"User"> };
@@ -558,6 +579,7 @@ export interface ObjectTypes {
     readonly syncedAt: { readonly args: NoArguments; readonly result: string | null };
     readonly updatedAt: { readonly args: NoArguments; readonly result: string | null };
     readonly closedReason: { readonly args: NoArguments; readonly result: string | null };
+    readonly repositories: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly source?: PermissionSource | null | undefined }; readonly result: SourceOf<"PermissionsInfoRepositoryConnection"> | null };
     readonly unrestricted: { readonly args: NoArguments; readonly result: boolean };
   };
   readonly CodeIntelligenceCommitGraph: {
@@ -680,6 +702,13 @@ export interface ObjectTypes {
     readonly createdAt: { readonly args: NoArguments; readonly result: string };
     readonly updatedAt: { readonly args: NoArguments; readonly result: string };
     readonly repoCount: { readonly args: NoArguments; readonly result: number };
+    readonly url: { readonly args: NoArguments; readonly result: string };
+    readonly unrestricted: { readonly args: NoArguments; readonly result: boolean };
+    readonly suspended: { readonly args: NoArguments; readonly result: boolean };
+    readonly hasConnectionCheck: { readonly args: NoArguments; readonly result: boolean };
+    readonly supportsRepoExclusion: { readonly args: NoArguments; readonly result: boolean };
+    readonly creator: { readonly args: NoArguments; readonly result: SourceOf<"User"> | null };
+    readonly lastUpdater: { readonly args: NoArguments; readonly result: SourceOf<"User"> | null };
     readonly lastSyncAt: { readonly args: NoArguments; readonly result: string | null };
     readonly nextSyncAt: { readonly args: NoArguments; readonly result: string | null };
     readonly lastSyncError: { readonly args: NoArguments; readonly result: string | null };
@@ -1453,6 +1482,8 @@ export interface ObjectTypes {
     readonly serviceType: { readonly args: NoArguments; readonly result: string };
     readonly serviceID: { readonly args: NoArguments; readonly result: string };
     readonly accountID: { readonly args: NoArguments; readonly result: string };
+    readonly clientID: { readonly args: NoArguments; readonly result: string };
+    readonly accountData: { readonly args: NoArguments; readonly result: unknown | null };
     readonly provider: { readonly args: NoArguments; readonly result: string };
     readonly createdAt: { readonly args: NoArguments; readonly result: string };
   };
@@ -1618,6 +1649,7 @@ export interface ObjectTypes {
     readonly productSubscription: { readonly args: NoArguments; readonly result: SourceOf<"ProductSubscriptionStatus"> };
     readonly usageStatistics: { readonly args: { readonly days?: number | null | undefined; readonly weeks?: number | null | undefined; readonly months?: number | null | undefined }; readonly result: SourceOf<"SiteUsageStatistics"> };
     readonly authProviders: { readonly args: NoArguments; readonly result: SourceOf<"AuthProviderConnection"> };
+    readonly permissionsUserMappingBindID: { readonly args: NoArguments; readonly result: PermissionsUserMappingBindID };
     readonly configurationProblems: { readonly args: { readonly text: string }; readonly result: readonly (SourceOf<"ConfigurationProblem">)[] | null };
     readonly buildVersion: { readonly args: NoArguments; readonly result: string };
     readonly productVersion: { readonly args: NoArguments; readonly result: string };
@@ -1637,7 +1669,7 @@ export interface ObjectTypes {
   };
   readonly SiteConfiguration: {
     readonly id: { readonly args: NoArguments; readonly result: number };
-    readonly effectiveContents: { readonly args: NoArguments; readonly result: string };
+    readonly effectiveContents: { readonly args: { readonly compatible: boolean | null }; readonly result: string };
     readonly validationMessages: { readonly args: NoArguments; readonly result: readonly (string)[] };
     readonly history: { readonly args: { readonly first?: number | null | undefined; readonly last?: number | null | undefined; readonly after?: string | null | undefined; readonly before?: string | null | undefined }; readonly result: SourceOf<"SiteConfigurationChangeConnection"> };
   };
@@ -1724,6 +1756,8 @@ export interface ObjectTypes {
   readonly AuthProvider: {
     readonly serviceType: { readonly args: NoArguments; readonly result: string };
     readonly serviceID: { readonly args: NoArguments; readonly result: string };
+    readonly clientID: { readonly args: NoArguments; readonly result: string };
+    readonly configID: { readonly args: NoArguments; readonly result: string };
     readonly displayName: { readonly args: NoArguments; readonly result: string };
     readonly isBuiltin: { readonly args: NoArguments; readonly result: boolean };
     readonly authenticationURL: { readonly args: NoArguments; readonly result: string | null };

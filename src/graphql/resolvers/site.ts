@@ -70,16 +70,25 @@ export const siteQueries: Pick<
   repoMeta: () => ({}),
 };
 
+/** The configuration with what clients of Sourcegraph look for before they set permissions. Both always hold here. */
+function withMapping(text: string): string {
+  const mapping =
+    '"permissions.userMapping": { "enabled": true, "bindID": "username" },\n  "auth.enableUsernameChanges": false';
+  return `${text.trimEnd().slice(0, -1).trimEnd()},\n  ${mapping}\n}\n`;
+}
+
+export const siteConfiguration: ResolversOf<"SiteConfiguration"> = {
+  id: () => 1,
+  effectiveContents: ({ text }, { compatible }) => (compatible === false ? text : withMapping(text)),
+  validationMessages: () => [],
+  history: () => paginateBothWays([], {}),
+};
+
 export const site: ResolversOf<"Site"> = {
   siteID: (_, __, { services }) => services.siteId,
   configuration: (_, __, context) => {
     context.requireSiteAdmin();
-    return {
-      id: 1,
-      effectiveContents: context.services.configuration(),
-      validationMessages: [],
-      history: paginateBothWays([], {}),
-    };
+    return { text: context.services.configuration() };
   },
   configurationProblems: async (_, { text }, context) => {
     context.requireSiteAdmin();

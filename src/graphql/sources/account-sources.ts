@@ -68,6 +68,8 @@ export class UserSource {
 export class ExternalAccountSource {
   readonly __typename = "ExternalAccount";
   readonly serviceType = "openidconnect";
+  readonly clientID = "";
+  readonly accountData = null;
   readonly #identity: LinkedIdentity;
 
   constructor(identity: LinkedIdentity) {

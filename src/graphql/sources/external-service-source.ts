@@ -26,6 +26,13 @@ export interface ExternalServiceSource {
   readonly repoCount: number;
   readonly warning: string | null;
   readonly webhookURL: null;
+  readonly url: string;
+  readonly unrestricted: false;
+  readonly suspended: false;
+  readonly hasConnectionCheck: false;
+  readonly supportsRepoExclusion: false;
+  readonly creator: null;
+  readonly lastUpdater: null;
   /** Undefined for the operator's list. */
   readonly connection: ConnectionDetails | undefined;
 }
@@ -42,6 +49,17 @@ const shownKinds = {
   folder: "LOCALGIT",
   command: "OTHER",
 } as const satisfies Record<ConnectionKind, string>;
+
+/** What other servers have and this one does not. */
+const neverSo = {
+  webhookURL: null,
+  unrestricted: false,
+  suspended: false,
+  hasConnectionCheck: false,
+  supportsRepoExclusion: false,
+  creator: null,
+  lastUpdater: null,
+} as const;
 
 /** All services: the operator's list first, then the connections in the order of the configuration. */
 export async function externalServices(context: RequestContext): Promise<readonly ExternalServiceSource[]> {
@@ -128,7 +146,8 @@ async function configuredService(context: RequestContext): Promise<ExternalServi
     nextSyncAt: null,
     lastSyncError: null,
     warning: null,
-    webhookURL: null,
+    ...neverSo,
+    url: "",
     connection: undefined,
   };
 }
@@ -150,7 +169,8 @@ function connectionService(connection: ConnectionDetails): ExternalServiceSource
     nextSyncAt: nextListing || null,
     lastSyncError: error || null,
     warning: warnings.join("\n") || null,
-    webhookURL: null,
+    ...neverSo,
+    url: config.url,
     connection,
   };
 }

@@ -7,6 +7,8 @@ export const siteKey = "site";
 const passwords = {
   serviceType: "builtin",
   serviceID: "",
+  clientID: "",
+  configID: "",
   displayName: "Username and password",
   isBuiltin: true,
   authenticationURL: null,
@@ -18,6 +20,7 @@ export class SiteSource {
   readonly id = globalId("Site", siteKey);
   readonly settingsURL = "/site-admin/global-settings";
   readonly canReloadSite = false;
+  readonly permissionsUserMappingBindID = "USERNAME" as const;
   readonly authProviders = { nodes: [passwords], totalCount: 1, pageInfo: { endCursor: null, hasNextPage: false } };
   readonly updateCheck = { pending: false, checkedAt: null, errorMessage: null, updateVersionAvailable: null };
   readonly externalServicesFromFile = true;

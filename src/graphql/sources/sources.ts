@@ -33,6 +33,16 @@ import type { ContextSource } from "./context-source.js";
 import type { CascadeSource, SettingsChangeSource, SettingsSource } from "./settings-sources.js";
 import type { DefaultSettingsSource, SiteSource } from "./site-source.js";
 
+/** The permissions of a repository or of a user. */
+export interface PermissionsSource {
+  readonly unrestricted: boolean;
+  /** RFC 3339: when the code host was asked who reads the repository; null if it is not asked, or was not yet. */
+  readonly syncedAt: string | null;
+  readonly closedReason: string | null;
+  /** Undefined for a repository. */
+  readonly user: User | undefined;
+}
+
 /** The source objects of resolvers, by type. A type that is not listed is plain data with the fields of the schema. */
 export interface Sources {
   readonly Query: undefined;
@@ -83,5 +93,7 @@ export interface Sources {
   readonly ConfigurationCascade: CascadeSource;
   readonly Settings: SettingsSource;
   readonly SettingsMutation: SettingsChangeSource;
+  readonly SiteConfiguration: { readonly text: string };
+  readonly PermissionsInfo: PermissionsSource;
   readonly SiteUsers: { readonly found: readonly User[] };
 }

@@ -94,6 +94,19 @@ export class RepositoryCommands {
     if (attributes.private !== undefined || attributes.readers !== undefined) await this.#compaction.separate(id);
   }
 
+  /** Adds or removes one of the readers of a repository, beside others that are changed at the same time. Like `setAttributes`. */
+  async setReader(name: string, reader: string, isReader: boolean): Promise<void> {
+    const isOther = (one: string): boolean => one.toLowerCase() !== reader.toLowerCase();
+    const {
+      repositories: [{ id }],
+    } = await this.#catalog.commit(() => {
+      const repository = this.#addedByHand(name);
+      const others = repository.readers.filter(isOther);
+      return { repositories: [{ ...repository, readers: isReader ? [...others, reader] : others }] as const };
+    });
+    await this.#compaction.separate(id);
+  }
+
   /**
    * The searchable state is kept until the new remote has been fetched. Undefined arguments leave their property
    * unchanged, except for the secret of another host. Rejects like `setFacts`, and with the error of the fetch.

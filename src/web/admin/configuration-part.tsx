@@ -12,7 +12,7 @@ import { graphql } from "../api/graphql.js";
 import { ActionError, useAction } from "../ui/action.js";
 
 const configurationQuery =
-  "query SiteConfiguration { site { configuration { effectiveContents validationMessages } } }";
+  "query SiteConfiguration { site { configuration { effectiveContents(compatible: false) validationMessages } } }";
 
 const extensions = [jsonLanguage];
 const options = listOptions();

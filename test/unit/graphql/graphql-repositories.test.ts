@@ -1,7 +1,7 @@
 /** Changes to repositories over GraphQL: who may make them, what they do, and that they last. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import t from "tap";
+import t, { type Test } from "tap";
 import { isFull } from "../../support/full-run.js";
 import { GitFixture } from "../../support/git-fixture.js";
 import { restartSharedDaemon, sharedDaemon } from "../../support/shared-daemon.js";
@@ -67,6 +67,8 @@ t.test("permissions", async (t) => {
     "syncExternalService(id: $id) { alwaysNil }",
     'setRepositoryPermissionsForUsers(repository: $id, userPermissions: [{bindID: "ann"}]) { alwaysNil }',
     "setRepositoryPermissionsUnrestricted(repositories: [$id], unrestricted: true) { alwaysNil }",
+    "addRepositoryPermissionForUser(permission: { repository: $id }, userID: $id) { alwaysNil }",
+    "removeRepositoryPermissionForUser(repository: $id, userID: $id) { alwaysNil }",
   ];
   for (const id of [added, "nonsense"]) {
     // The check comes before the id is read, in the same place for all.
@@ -165,6 +167,67 @@ t.test("metadata in addition to the configuration file", async (t) => {
   t.same(await metadataOf("host/configured"), [{ key: "team", value: "one" }]);
 });
 
+/** The requests of src-auth-perms-sync: explicit permissions, one by one, and those that wait for a user. */
+async function checkPermissionsApi(t: Test, sees: (user: string) => Promise<boolean>): Promise<void> {
+  const change = async (mutation: string, user: string): Promise<unknown> =>
+    await ask("admin", `mutation ($repo: ID!, $user: ID!) { ${mutation} { alwaysNil } }`, { repo: added, user });
+  const explicit = async (user: string, source: string): Promise<unknown> => {
+    const query = `query ($name: String!) {
+      user(username: $name) { permissionsInfo { repositories(source: ${source}, first: 5) { nodes { id reason repository { name } } totalCount pageInfo { hasNextPage endCursor } } } }
+    }`;
+    const data = (await ask("admin", query, { name: user })).data as { user: { permissionsInfo: unknown } } | undefined;
+    return data?.user.permissionsInfo;
+  };
+  const own = { id: added, reason: "Explicit API", repository: { name: "host/added" } };
+  const page = { nodes: [own], totalCount: 1, pageInfo: { hasNextPage: false, endCursor: null } };
+  t.same(await explicit("ann", "API"), { repositories: page });
+  t.match(await explicit("ann", "REPO_SYNC"), { repositories: { totalCount: 0 } });
+  const { user } = (await ask("admin", '{ user(username: "ann") { id } }')).data as { user: { id: string } };
+  const remove = "removeRepositoryPermissionForUser(repository: $repo, userID: $user)";
+  t.same(await change(remove, user.id), { data: { removeRepositoryPermissionForUser: { alwaysNil: null } } });
+  t.equal(await sees("ann"), false);
+  t.match(await explicit("ann", "API"), { repositories: { totalCount: 0 } });
+  const add = "addRepositoryPermissionForUser(permission: { repository: $repo }, userID: $user)";
+  for (let i = 0; i < 2; i++)
+    t.same(await change(add, user.id), { data: { addRepositoryPermissionForUser: { alwaysNil: null } } });
+  t.equal(await sees("ann"), true);
+  t.match(await explicit("ann", "API"), { repositories: { totalCount: 1 } }, "added once");
+  t.match(await change(add, Buffer.from("User:999").toString("base64")), { errors: [{ message: "user not found" }] });
+
+  const set = "setRepositoryPermissionsForUsers(repository: $id, userPermissions: $readers) { alwaysNil }";
+  await ask("admin", `mutation ($id: ID!, $readers: [UserPermissionInput!]!) { ${set} }`, {
+    id: added,
+    readers: [{ bindID: "ann" }, { bindID: "later" }],
+  });
+  const pending =
+    '{ usersWithPendingPermissions authorizedUserRepositories(username: "LATER", first: 5) { nodes { id name } pageInfo { hasNextPage endCursor } } }';
+  t.match((await ask("admin", pending)).data, {
+    usersWithPendingPermissions: ["later"],
+    authorizedUserRepositories: { nodes: [{ id: added, name: "host/added" }], pageInfo: { hasNextPage: false } },
+  });
+  const settings = "{ site { permissionsUserMappingBindID configuration { effectiveContents } } }";
+  const { site } = (await ask("admin", settings)).data as {
+    site: { permissionsUserMappingBindID: string; configuration: { effectiveContents: string } };
+  };
+  t.equal(site.permissionsUserMappingBindID, "USERNAME");
+  t.match(JSON.parse(site.configuration.effectiveContents), {
+    "permissions.userMapping": { enabled: true, bindID: "username" },
+    "auth.enableUsernameChanges": false,
+    auth: Object,
+  });
+  const plain = "{ site { configuration { effectiveContents(compatible: false) } } }";
+  t.notMatch(JSON.stringify(await ask("admin", plain)), /userMapping/);
+  const services = `{
+    externalServices(first: 5) { nodes { id kind displayName url repoCount unrestricted suspended hasConnectionCheck supportsRepoExclusion creator { username } lastUpdater { username } } }
+    site { authProviders { nodes { serviceType serviceID clientID displayName isBuiltin configID } } }
+    users(first: 5) { nodes { id username builtinAuth externalAccounts(first: 50) { nodes { serviceType serviceID clientID accountData } } } }
+  }`;
+  t.match((await ask("admin", services)).data, {
+    externalServices: { nodes: [{ url: "", unrestricted: false, suspended: false, creator: null }] },
+    site: { authProviders: { nodes: [{ serviceType: "builtin", clientID: "", configID: "" }] } },
+  });
+}
+
 t.test("visibility", async (t) => {
   const sees = async (user: string): Promise<boolean> =>
     (await ask(user, '{ repository(name: "host/added") { id } }')).data?.["repository"] !== null;
@@ -194,7 +257,8 @@ t.test("visibility", async (t) => {
     user: { permissionsInfo: { unrestricted: false } },
     usersWithPendingPermissions: [],
   });
-  t.equal(await errorOf("admin", readers, { name: "nobody" }), "there is no such user");
+  const nobodys = (await ask("admin", readers, { name: "nobody" })).data?.["authorizedUserRepositories"];
+  t.same(nobodys, { nodes: [], totalCount: 0 }, "nothing was set for a name that nobody has");
   for (const query of [
     "{ usersWithPendingPermissions }",
     '{ authorizedUserRepositories(username: "ann", first: 1) { totalCount } }',
@@ -205,6 +269,7 @@ t.test("visibility", async (t) => {
   t.same((await ask("ann", '{ repository(name: "host/added") { permissionsInfo { unrestricted } } }')).data, {
     repository: { permissionsInfo: null },
   });
+  await checkPermissionsApi(t, sees);
   await ask(
     "admin",
     "mutation ($id: ID!) { setRepositoryPermissionsForUsers(repository: $id, userPermissions: []) { alwaysNil } }",
