@@ -30,6 +30,7 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
       "names/two/many.h": "#define both(n) (n + 1)\n#define many(n) (n + 2)\n",
       "names/one.js": `const first = 1;${" ".repeat(25_000)}function far() {}`,
       "long.c": Array.from({ length: lineCount }, (_, i) => `int line_${i + 1};\n`).join(""),
+      "part.c": Array.from({ length: 50 }, (_, i) => `int part_${i}(void)\n{\n\treturn 0;\n}\n`).join(""),
       "large.txt": Array.from({ length: 90_000 }, (_, i) => `${i + 1} ${"x".repeat(100)}\n`).join(""),
       "data.bin": Buffer.from([0, 1, 2, 0]),
       "wide.txt": Buffer.from("\ufefferste Zeile\r\nGrüße, おはよう\r\n", "utf16le"),
@@ -37,8 +38,17 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
   });
   fixture.commit({
     branch: "main",
-    message: "Second\n\nWith a \u202ebody.",
+    message: "Second\n\nWith a \u202ebody.\nSee https://example.org/why.",
     files: { "src/a.ts": "export const needle = 2;\n" },
+  });
+  fixture.git("branch", "moved", "main");
+  fixture.commit({
+    branch: "moved",
+    message: "Moved",
+    files: {
+      "names/lib.c": { deleted: true },
+      "moved.c": `int helper(int n) /* \u202e${hostile} */\n{\n\treturn n;\n}\n`,
+    },
   });
   fixture.git("branch", "many", "main");
   for (let at = 0; at < 52; at++)
@@ -64,7 +74,12 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
     await withPage(t, browser, at(""), {}, async (page) => {
       await page.getByRole("link", { name: "src/", exact: true }).waitFor();
       await page.getByText(`Read me ${hostile}`).waitFor();
-      await page.getByRole("link", { name: "Second" }).waitFor();
+      await page.getByRole("link", { name: "Second" }).first().waitFor();
+      await page
+        .locator("li", { hasText: "long.c" })
+        .getByText(/^First/)
+        .waitFor();
+      await page.locator("li", { hasText: "long.c" }).getByText("KiB").waitFor();
       t.same(await findViolations(page), []);
       await page.getByRole("link", { name: "src/", exact: true }).click();
       await page.getByRole("link", { name: "a.ts" }).click();
@@ -122,6 +137,51 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
     });
   });
 
+  await t.test("the tree beside a file and the menu of revisions, by keys", async (t) => {
+    fixture.git("tag", "-f", "v1", "main~1");
+    await daemon.sync("example.org/code");
+    await withPage(t, browser, at("/-/blob/names/one/many.h"), {}, async (page) => {
+      const item = (name: string) => page.getByRole("treeitem", { name, exact: true });
+      await page.locator('.tree-rows [aria-current="page"]').getByText("many.h").waitFor();
+      await item("lib.c").waitFor();
+      t.equal(await item("two").getAttribute("aria-expanded"), "false");
+      await page.keyboard.press("f");
+      await page.locator(".tree-rows a:focus").getByText("many.h").waitFor();
+      await page.keyboard.press("ArrowDown");
+      await page.locator(".tree-rows a:focus").getByText("two").waitFor();
+      await page.keyboard.press("ArrowRight");
+      await page.locator('.tree-row[aria-level="3"]').nth(1).waitFor();
+      await page.keyboard.press("ArrowRight");
+      await page.keyboard.press("Enter");
+      await page.waitForURL(/\/names\/two\/many\.h$/);
+      await page.locator('.tree-rows [aria-current="page"]').waitFor();
+      t.equal(await page.locator('.tree-row[aria-level="3"]').count(), 2, "what was open is open");
+      t.same(await findViolations(page), []);
+      await item("src").click();
+      await item("\ufffdrow.ts").waitFor();
+      await page.keyboard.press("v");
+      const revisions = page.getByRole("region", { name: "Revisions" });
+      await revisions.getByRole("link", { name: "First <img" }).waitFor();
+      t.same(await findViolations(page), []);
+      await page.keyboard.type("v1");
+      await revisions.getByRole("link", { name: "main default" }).waitFor({ state: "detached" });
+      await revisions.getByRole("link", { name: "v1", exact: true }).waitFor();
+      await page.keyboard.press("ArrowDown");
+      await page.keyboard.press("Enter");
+      await page.waitForURL(/\/example\.org\/code@v1\/-\/blob\/names\/two\/many\.h$/);
+      await revisions.waitFor({ state: "detached" });
+      await page.keyboard.press("v");
+      await revisions.waitFor();
+      await page.keyboard.press("Escape");
+      await revisions.waitFor({ state: "detached" });
+      await page.getByRole("button", { name: "Hide" }).click();
+      await page.getByRole("tree").waitFor({ state: "detached" });
+      await page.goto(at("/-/blob/src/a.ts"));
+      await page.getByRole("button", { name: "Show the files" }).click();
+      await page.getByRole("tree").waitFor();
+    });
+  });
+
   await t.test("a README in Markdown is rendered, its links are to files, and nothing in it runs", async (t) => {
     await withPage(t, browser, at("/-/tree/docs"), {}, async (page) => {
       const readme = page.locator(".readme");
@@ -160,16 +220,52 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
       await page.locator(".line.selected").getByText("export const needle = 2;").waitFor();
       await page.locator(".hljs-keyword", { hasText: "export" }).waitFor();
       await page.getByRole("button", { name: "Blame" }).click();
-      const blame = page.locator("a.blame");
-      await blame.waitFor();
+      const blame = page.locator("a.blame-commit");
+      await blame.getByText("Second").waitFor();
+      t.equal(await page.locator(".line[data-age]").count(), 1);
+      t.match(
+        await page.getByRole("link", { name: /^The file before commit/ }).getAttribute("href"),
+        /\/a\.ts\?blame$/,
+      );
       await until("the bar for a name is there", async () => {
         await page.locator(".line.selected code").dblclick({ position: { x: 12, y: 8 } });
         return (await page.locator(".word-bar").count()) > 0;
       });
       t.same(await findViolations(page), []);
       await page.keyboard.press("y");
-      await page.waitForURL(/code@[0-9a-f]{40}\/-\/blob\/src\/a\.ts\?L1$/);
-      await blame.waitFor({ state: "detached" });
+      await page.waitForURL(/code@[0-9a-f]{40}\/-\/blob\/src\/a\.ts\?L1&blame$/);
+      await blame.waitFor();
+      await page.getByRole("link", { name: /^The file before commit/ }).click();
+      await blame.getByText("First").first().waitFor();
+      await page.keyboard.press("b");
+      await blame.first().waitFor({ state: "detached" });
+    });
+  });
+
+  await t.test("the outline follows what is read, and what a file is called can be copied", async (t) => {
+    await until("symbols are known", async () => (await daemon.metric("trawl_index_shards_without_symbols")) === 0);
+    await withPage(t, browser, at("/-/blob/part.c"), {}, async (page) => {
+      await page.locator(".file-tools").getByText("part.c").waitFor();
+      await page.keyboard.press("o");
+      const read = page.locator(".outline [aria-current]");
+      await page.locator(".outline").getByText("part_0", { exact: true }).waitFor();
+      await page.evaluate("window.scrollTo(0, 2_000)");
+      await until("another symbol is read", async () => Number((await read.innerText()).slice("part_".length)) > 10);
+      t.ok(await page.locator(".file-tools").getByText("part.c").isVisible(), "the path stays in sight");
+      t.same(await findViolations(page), []);
+      await page.evaluate("navigator.clipboard.writeText = async (text) => { globalThis.copied = text; }");
+      const copy = page.getByRole("button", { name: "Copy" });
+      for (const [form, text] of [
+        ["Path", /^part\.c$/],
+        ["Permalink", /^http.*code@[0-9a-f]{40}\/-\/blob\/part\.c$/],
+      ] as const) {
+        await copy.click();
+        await page.getByRole("button", { name: form, exact: true }).click();
+        await page.getByRole("button", { name: `Copied: ${form.toLowerCase()}` }).waitFor();
+        t.match(await page.evaluate("globalThis.copied"), text);
+        await copy.and(page.getByText("Copy", { exact: true })).waitFor();
+      }
+      t.equal(await page.getByRole("link", { name: "Download" }).getAttribute("download"), "part.c");
     });
   });
 
@@ -349,10 +445,15 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
   });
 
   await t.test("commits, their changes, comparisons, branches and contributors", async (t) => {
-    await withPage(t, browser, at("/-/commits"), {}, async (page) => {
+    await withPage(t, browser, at("@moved/-/commits/moved.c"), {}, async (page) => {
+      await page.getByRole("link", { name: "Moved" }).waitFor();
+      await page.getByRole("link", { name: "First" }).waitFor();
+      await page.goto(at("/-/commits"));
       await page.getByRole("link", { name: `First ${hostile}` }).waitFor();
       await page.getByRole("link", { name: "Second" }).click();
       await page.getByText("With a \ufffdbody.").waitFor();
+      const link = page.getByRole("link", { name: "https://example.org/why", exact: true });
+      t.equal(await link.getAttribute("href"), "https://example.org/why");
       await page.locator("tr.added").getByText("export const needle = 2;").waitFor();
       await page.locator(".diff-scroll").focus();
       t.equal(await page.locator(".diff-scroll:focus").count(), 1, "what scrolls is reached by keyboard");
@@ -367,6 +468,7 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
       t.same(await findViolations(page), []);
       await page.goto(at("/-/compare/HEAD~1...main"));
       await page.getByText("1 commit", { exact: true }).waitFor();
+      await page.locator('datalist option[value="many"]').waitFor({ state: "attached" });
       await page.getByLabel("Head").fill("many");
       await page.getByRole("button", { name: "Compare" }).click();
       await page.waitForURL(/\/-\/compare\/HEAD~1\.\.\.many$/);

@@ -2,6 +2,9 @@ import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { type PagePath, pageUrl, repositoryUrl } from "../../model/page-path.js";
 import { missingName } from "./found.js";
+import { RevisionMenu } from "./revision-menu.js";
+import { FileTree, useTreeKey } from "./tree/file-tree.js";
+import { showTree, treeIsShown } from "./tree/tree-state.js";
 import { finderScope } from "../finder/finder-state.js";
 import { directoryUrl, repositoryFilter, searchUrl } from "./code-urls.js";
 
@@ -22,7 +25,34 @@ export function RepositoryFrame({ path, children }: FrameProps) {
         <Trail path={path} />
         {missingName.value !== name && <Tabs path={path} />}
       </div>
-      {children}
+      {hasTree(path) && missingName.value !== name ? <WithTree path={path}>{children}</WithTree> : children}
+    </div>
+  );
+}
+
+/** On the pages of files, and of directories that have others above them. */
+function hasTree({ page, path }: PagePath): boolean {
+  return (page === "blob" || page === "tree") && path !== "";
+}
+
+function WithTree({ path, children }: FrameProps) {
+  useTreeKey();
+  const isShown = treeIsShown.value;
+  return (
+    <div class={isShown ? "with-tree" : "without-tree"}>
+      {isShown ? (
+        <FileTree path={path} />
+      ) : (
+        <button
+          type="button"
+          class="button quiet tree-button"
+          title="Show the files (f)"
+          onClick={() => showTree(true)}
+        >
+          Show the files
+        </button>
+      )}
+      <div class="beside-tree">{children}</div>
     </div>
   );
 }
@@ -77,16 +107,22 @@ function Trail({ path }: { readonly path: PagePath }) {
   return (
     <nav class="code-trail" aria-label="Path">
       <a href={repositoryUrl(path)}>{name}</a>
-      {revision !== "" && (
-        <span class="revision">{/^[0-9a-f]{40,64}$/.test(revision) ? revision.slice(0, 10) : revision}</span>
-      )}
+      {missingName.value !== name && <RevisionMenu path={path} />}
       {parts.map((part, i) => {
         const to = parts.slice(0, i + 1).join("/");
         const isLast = i === parts.length - 1;
         return (
           <span key={to}>
             <span class="soft"> / </span>
-            {isLast ? <strong>{part}</strong> : <a href={directoryUrl({ name, revision }, to)}>{part}</a>}
+            {isLast ? (
+              <strong>
+                <bdi>{part}</bdi>
+              </strong>
+            ) : (
+              <a href={directoryUrl({ name, revision }, to)}>
+                <bdi>{part}</bdi>
+              </a>
+            )}
           </span>
         );
       })}

@@ -1,0 +1,179 @@
+import { signal } from "@preact/signals";
+import type { PagePath } from "../../../model/page-path.js";
+import { graphql } from "../../api/graphql.js";
+
+type Place = Pick<PagePath, "name" | "revision">;
+
+export interface TreeEntry {
+  readonly name: string;
+  /** From the root. */
+  readonly path: string;
+  readonly url: string;
+  readonly kind: "directory" | "file" | "submodule";
+}
+
+/** The entries of a folder, of which a large one has more than are shown. */
+export interface Folder {
+  readonly entries: readonly TreeEntry[];
+  readonly hasMore: boolean;
+}
+
+/** A row of the tree. */
+export type TreeRow =
+  | { readonly kind: "entry"; readonly entry: TreeEntry; readonly level: number; readonly isOpen: boolean }
+  | { readonly kind: "waiting"; readonly folder: string; readonly level: number }
+  | { readonly kind: "more"; readonly folder: string; readonly level: number }
+  | { readonly kind: "failed"; readonly folder: string; readonly level: number; readonly error: unknown };
+
+/** One more than is shown, to know whether there are more: a page with many more rows is slow. */
+const entriesAsked = 1001;
+const entryCountMax = entriesAsked - 1;
+
+const shownKey = "trawl-tree";
+const wideMin = 1000;
+
+/** Whether the tree is shown: as it was last chosen, otherwise on a wide window. */
+export const treeIsShown = signal(readShown());
+
+function readShown(): boolean {
+  const chosen = readStored(localStorage, shownKey);
+  return chosen === undefined ? window.innerWidth >= wideMin : chosen === "yes" && window.innerWidth >= wideMin;
+}
+
+export function showTree(isShown: boolean): void {
+  treeIsShown.value = isShown;
+  store(localStorage, shownKey, isShown ? "yes" : "no");
+}
+
+/** The open folders of one repository, kept until the tab is closed, and what is in those of one revision. */
+export class TreeState {
+  readonly place: Place;
+  readonly #open = signal<ReadonlySet<string>>(new Set());
+  readonly #folders = signal<ReadonlyMap<string, Folder | { readonly error: unknown }>>(new Map());
+  readonly #asked = new Set<string>();
+
+  constructor(place: Place) {
+    this.place = place;
+    const kept = readStored(sessionStorage, this.#key);
+    if (kept !== undefined) this.#open.value = new Set(kept.split("\n"));
+  }
+
+  get #key(): string {
+    return `${shownKey} ${this.place.name}`;
+  }
+
+  toggle(path: string, isOpen = !this.#open.peek().has(path)): void {
+    const open = new Set(this.#open.peek());
+    if (isOpen) open.add(path);
+    else open.delete(path);
+    this.#keepOpen(open);
+  }
+
+  /** Opens the folders above a path. */
+  reveal(path: string): void {
+    const parts = path.split("/").slice(0, -1);
+    const above = parts.map((_, at) => parts.slice(0, at + 1).join("/"));
+    this.#keepOpen(new Set([...this.#open.peek(), ...above]));
+  }
+
+  #keepOpen(open: ReadonlySet<string>): void {
+    this.#open.value = open;
+    store(sessionStorage, this.#key, [...open].join("\n"));
+  }
+
+  retry(folder: string): void {
+    this.#asked.delete(folder);
+    const folders = new Map(this.#folders.peek());
+    folders.delete(folder);
+    this.#folders.value = folders;
+  }
+
+  /** Asks for what is in the open folders, where that is not known yet. */
+  load(): void {
+    for (const row of this.rows("")) if (row.kind === "waiting") this.#ask(row.folder);
+  }
+
+  #ask(folder: string): void {
+    if (this.#asked.has(folder)) return;
+    this.#asked.add(folder);
+    const take = (found: Folder | { readonly error: unknown }): void => {
+      this.#folders.value = new Map(this.#folders.peek()).set(folder, found);
+    };
+    readFolder(this.place, folder).then(take, (error: unknown) => take({ error }));
+  }
+
+  /** What the tree shows; the file at `shown` also if its folder has too many. */
+  rows(shown: string): readonly TreeRow[] {
+    const rows: TreeRow[] = [];
+    this.#addRows("", 1, shown, rows);
+    return rows;
+  }
+
+  #addRows(folder: string, level: number, shown: string, rows: TreeRow[]): void {
+    const found = this.#folders.value.get(folder);
+    if (found === undefined) {
+      rows.push({ kind: "waiting", folder, level });
+      return;
+    }
+    if ("error" in found) {
+      rows.push({ kind: "failed", folder, level, error: found.error });
+      return;
+    }
+    const open = this.#open.value;
+    for (const entry of found.entries) {
+      const isOpen = entry.kind === "directory" && open.has(entry.path);
+      rows.push({ kind: "entry", entry, level, isOpen });
+      if (isOpen) this.#addRows(entry.path, level + 1, shown, rows);
+    }
+    if (!found.hasMore) return;
+    const isInFolder = shown !== "" && shown.split("/").slice(0, -1).join("/") === folder;
+    if (isInFolder && !found.entries.some(({ path }) => path === shown)) {
+      const entry: TreeEntry = { name: shown.split("/").at(-1) ?? "", path: shown, url: "", kind: "file" };
+      rows.push({ kind: "entry", entry, level, isOpen: false });
+    }
+    rows.push({ kind: "more", folder, level });
+  }
+}
+
+let current: TreeState | undefined;
+
+/** The tree of this revision, as it was left. */
+export function findTree(place: Place): TreeState {
+  if (current?.place.name !== place.name || current.place.revision !== place.revision) current = new TreeState(place);
+  return current;
+}
+
+const folderQuery = `query TreeFolder($name: String!, $revision: String!, $path: String!) {
+  repository(name: $name) {
+    commit(rev: $revision) {
+      tree(path: $path) { entries(first: ${entriesAsked}) { name url isDirectory submodule { url } } }
+    }
+  }
+}`;
+
+async function readFolder({ name, revision }: Place, path: string): Promise<Folder> {
+  const { repository } = await graphql("TreeFolder", folderQuery, { name, revision, path });
+  const all = repository?.commit?.tree?.entries ?? [];
+  const entries = all.slice(0, entryCountMax).map(({ name: entry, url, isDirectory, submodule }): TreeEntry => {
+    const kind = isDirectory ? "directory" : submodule === null ? "file" : "submodule";
+    return { name: entry, path: path === "" ? entry : `${path}/${entry}`, url, kind };
+  });
+  return { entries, hasMore: all.length > entries.length };
+}
+
+/** Undefined also where the browser keeps nothing. */
+function readStored(storage: Storage, key: string): string | undefined {
+  try {
+    return storage.getItem(key) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function store(storage: Storage, key: string, value: string): void {
+  try {
+    storage.setItem(key, value);
+  } catch {
+    // It is full or switched off: what is open is then forgotten with the page.
+  }
+}
