@@ -4,6 +4,7 @@ import { useGraphql } from "../../api/use-graphql.js";
 import { FoundCommit } from "../found.js";
 import { When } from "../../route/when.js";
 import { signatureFields, type Signature } from "../person.js";
+import { type HostLink, hostLinkFields, MessageText } from "./message-text.js";
 import { fileDiffFields, type FileDiffList, FileDiffs } from "./file-diffs.js";
 
 interface CommitData {
@@ -17,6 +18,7 @@ interface CommitData {
 
 const commitQuery = `query Commit($name: String!, $revision: String!) {
   repository(name: $name) {
+    externalURLs ${hostLinkFields}
     commit(rev: $revision) {
       oid
       message
@@ -41,20 +43,34 @@ export function CommitPage({ path }: { readonly path: PagePath }) {
   const used = useGraphql("Commit", commitQuery, { name, revision });
   return (
     <FoundCommit path={{ ...path, revision }} used={used} what="the commit">
-      {(commit) => <Commit name={name} commit={commit} />}
+      {(commit) => {
+        const hosts = used.answer.kind === "ready" ? used.answer.value.repository?.externalURLs : undefined;
+        return <Commit name={name} commit={commit} hosts={hosts ?? []} />;
+      }}
     </FoundCommit>
   );
 }
 
-function Commit({ name, commit }: { readonly name: string; readonly commit: CommitData }) {
+interface CommitProps {
+  readonly name: string;
+  readonly commit: CommitData;
+  readonly hosts: readonly HostLink[];
+}
+
+function Commit({ name, commit, hosts }: CommitProps) {
   const { oid, message, author, committer, parents, diff } = commit;
   const [subject = "", ...rest] = (message ?? "").split("\n");
+  const body = rest.join("\n").trim();
   const isCommittedByOther = committer !== null && committer.person.email !== author?.person.email;
   return (
     <>
       <section class="panel commit" aria-label="Commit">
-        <h1>{subject === "" ? "(no message)" : subject}</h1>
-        {rest.join("\n").trim() !== "" && <pre class="commit-body">{rest.join("\n").trim()}</pre>}
+        <h1>{subject === "" ? "(no message)" : <MessageText name={name} text={subject} hosts={hosts} />}</h1>
+        {body !== "" && (
+          <pre class="commit-body">
+            <MessageText name={name} text={body} hosts={hosts} />
+          </pre>
+        )}
         <p class="soft small">
           {author !== null && (
             <>

@@ -82,6 +82,13 @@ export function ComparePage({ path }: { readonly path: PagePath }) {
   );
 }
 
+const revisionsId = "compare-revisions";
+
+/** What the fields propose; anything else that names a commit can be typed. */
+const revisionsQuery = `query CompareRevisions($name: String!) {
+  repository(name: $name) { gitRefs(first: 500, orderBy: AUTHORED_OR_COMMITTED_AT) { nodes { name abbrevName } } }
+}`;
+
 interface RangeFormProps {
   readonly name: string;
   readonly base: string;
@@ -90,6 +97,8 @@ interface RangeFormProps {
 
 /** The fields for what is compared: branches, tags, or anything that names a commit. */
 function RangeForm({ name, base, head }: RangeFormProps) {
+  const { answer } = useGraphql("CompareRevisions", revisionsQuery, { name });
+  const refs = (answer.kind === "ready" && answer.value.repository?.gitRefs?.nodes) || [];
   const show = (from: string, to: string): void =>
     navigate(pageUrl({ name, revision: "" }, "compare", `${from.trim()}...${to.trim()}`));
   return (
@@ -101,6 +110,11 @@ function RangeForm({ name, base, head }: RangeFormProps) {
         show(fields.get("base"), fields.get("head"));
       }}
     >
+      <datalist id={revisionsId}>
+        {refs.map(({ name: ref, abbrevName }) => (
+          <option key={ref} value={abbrevName} />
+        ))}
+      </datalist>
       <RevisionField label="Base" name="base" value={base} />
       <RevisionField label="Head" name="head" value={head} />
       <button type="submit" class="button main">
@@ -123,7 +137,15 @@ function RevisionField({ label, name, value }: RevisionFieldProps) {
   return (
     <label>
       <span class="soft small">{label}</span>
-      <input class="field" name={name} defaultValue={value} placeholder="HEAD" autoComplete="off" spellcheck={false} />
+      <input
+        class="field"
+        name={name}
+        defaultValue={value}
+        placeholder="HEAD"
+        list={revisionsId}
+        autoComplete="off"
+        spellcheck={false}
+      />
     </label>
   );
 }

@@ -26,7 +26,9 @@ export function HistoryPage({ path }: { readonly path: PagePath }) {
   }, [name, revision, path.path, cursors]);
   return (
     <section class="panel" aria-label="Commits">
-      <h1 class="panel-head">{path.path === "" ? "Commits" : `Commits that changed ${path.path}`}</h1>
+      <h1 class="panel-head">
+        {path.path === "" ? "Commits" : `Commits that changed ${path.path}, also under its former names`}
+      </h1>
       {cursors.value.map((cursor, i) => (
         <HistoryPart
           key={cursor ?? ""}
@@ -58,7 +60,7 @@ function HistoryPart({ path, after, isLast, more }: HistoryPartProps) {
     name,
     revision,
     path: path.path,
-    follow: false,
+    follow: path.path !== "",
     after,
   });
   return (

@@ -14,6 +14,31 @@ export function readLineRange({ search, hash }: URL): LineRange | undefined {
   return { from: Math.max(1, Math.min(from, to)), to: Math.max(from, to) };
 }
 
+/** The address with other lines, or none; what else it says stays. */
+export function withLineRange({ pathname, search }: URL, range: LineRange | undefined): string {
+  const others = partsOfSearch(search).filter((part) => !/^L\d/.test(part));
+  return addressOfParts(pathname, [...partsOfSearch(lineRangeText(range)), ...others]);
+}
+
+/** Whether a word is in the search of an address, as in `?L10&blame`. */
+export function hasSwitch({ search }: URL, name: string): boolean {
+  return partsOfSearch(search).some((part) => part === name || part === `${name}=`);
+}
+
+/** The address with that word, or without it. */
+export function withSwitch({ pathname, search }: URL, name: string, isOn: boolean): string {
+  const others = partsOfSearch(search).filter((part) => part !== name && part !== `${name}=`);
+  return addressOfParts(pathname, isOn ? [...others, name] : others);
+}
+
+function partsOfSearch(search: string): readonly string[] {
+  return search.split(/[?&]/).filter((part) => part !== "");
+}
+
+function addressOfParts(pathname: string, parts: readonly string[]): string {
+  return parts.length === 0 ? pathname : `${pathname}?${parts.join("&")}`;
+}
+
 /** The same as part of an address, with its question mark; "" for none. */
 export function lineRangeText(range: LineRange | undefined): string {
   if (range === undefined) return "";
