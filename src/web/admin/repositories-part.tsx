@@ -6,7 +6,7 @@ import { ActionError, ConfirmButton, useAction } from "../ui/action.js";
 import { callAfter } from "../ui/delay.js";
 import { Form, TextField } from "../ui/form.js";
 import { Found } from "../ui/states.js";
-import { formatAmount, formatTime } from "../ui/numbers.js";
+import { formatAmount, formatTime, formatBytes } from "../ui/numbers.js";
 
 interface AdminRepository {
   readonly id: string;
@@ -278,17 +278,4 @@ function StateBadge({ repository: { mirrorInfo, textSearchIndex } }: { readonly 
   if (mirrorInfo.lastError !== null) return <span class="badge bad">failed</span>;
   if (textSearchIndex !== null) return <span class="badge good">searchable</span>;
   return <span class="badge warn">{mirrorInfo.cloned ? "not indexed yet" : "waiting"}</span>;
-}
-
-const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
-
-/** A number of bytes for people. GraphQL sends large numbers as text. */
-function formatBytes(bytes: number | string): string {
-  let value = Number(bytes);
-  let unit = 0;
-  while (value >= 1024 && unit < units.length - 1) {
-    value /= 1024;
-    unit++;
-  }
-  return `${value < 10 && unit > 0 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }

@@ -19,6 +19,19 @@ export function formatAmount(count: number, one: string, many = `${one}s`): stri
   return `${formatCount(count)} ${count === 1 ? one : many}`;
 }
 
+const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+
+/** A number of bytes for people. GraphQL sends large numbers as text. */
+export function formatBytes(bytes: number | string): string {
+  let value = Number(bytes);
+  let unit = 0;
+  while (value >= 1024 && unit < units.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  return `${value < 10 && unit > 0 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
+}
+
 /** The day of a point in time, by the time zone of the browser: `2026-11-24`. */
 export function formatDay(date: string): string {
   const given = new Date(date);

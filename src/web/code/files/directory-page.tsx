@@ -4,6 +4,9 @@ import { CommitLine, commitLineFields, type CommitSummary } from "../commits/com
 import { FoundCommit } from "../found.js";
 import { State } from "../../ui/states.js";
 import { directoryUrl } from "../code-urls.js";
+import { formatBytes } from "../../ui/numbers.js";
+import { When } from "../../route/when.js";
+import { useLastCommits } from "./last-commits.js";
 import { Readme } from "./readme.js";
 
 interface Entry {
@@ -11,6 +14,7 @@ interface Entry {
   /** Names also an entry whose path is not UTF-8. */
   readonly url: string;
   readonly isDirectory: boolean;
+  readonly byteSize?: number | null | undefined;
   readonly submodule: { readonly url: string; readonly commit: string } | null;
 }
 
@@ -26,7 +30,9 @@ const entryCountMax = entriesAsked - 1;
 const directoryQuery = `query Directory($name: String!, $revision: String!, $path: String!) {
   repository(name: $name) {
     commit(rev: $revision) {
-      tree(path: $path) { entries(first: ${entriesAsked}) { name url isDirectory submodule { url commit } } }
+      tree(path: $path) { entries(first: ${entriesAsked}) {
+        name url isDirectory submodule { url commit } ... on GitBlob { byteSize }
+      } }
       ancestors(first: 1, path: $path) { nodes ${commitLineFields} }
     }
   }
@@ -57,12 +63,23 @@ function Directory({ path, commit }: { readonly path: PagePath; readonly commit:
         </p>
       </State>
     );
-  const all = tree.entries ?? [];
+  return <Entries path={path} all={tree.entries ?? []} ancestors={ancestors?.nodes ?? []} />;
+}
+
+interface EntriesProps {
+  readonly path: PagePath;
+  /** One more than is shown, if there are more. */
+  readonly all: readonly Entry[];
+  readonly ancestors: readonly CommitSummary[];
+}
+
+function Entries({ path, all, ancestors }: EntriesProps) {
   const entries = all.slice(0, entryCountMax);
   const readme = entries.find(
     (entry) => !entry.isDirectory && /^readme(\.(md|markdown|mkd|txt|rst))?$/i.test(entry.name),
   );
-  const [newest] = ancestors?.nodes ?? [];
+  const [newest] = ancestors;
+  const lastCommits = useLastCommits(path, entries);
   return (
     <>
       <h1 class="unseen">{path.path === "" ? path.name : path.path}</h1>
@@ -84,6 +101,10 @@ function Directory({ path, commit }: { readonly path: PagePath; readonly commit:
           {entries.map((entry) => (
             <li key={entry.url}>
               <EntryLink entry={entry} />
+              <LastCommit commit={lastCommits.get(entry.name)} place={path} />
+              <span class="entry-size soft small">
+                {!entry.isDirectory && entry.submodule === null && formatBytes(entry.byteSize ?? 0)}
+              </span>
             </li>
           ))}
         </ul>
@@ -99,6 +120,21 @@ function Directory({ path, commit }: { readonly path: PagePath; readonly commit:
         <Readme path={path} file={path.path === "" ? readme.name : `${path.path}/${readme.name}`} />
       )}
     </>
+  );
+}
+
+function LastCommit({ commit, place }: { readonly commit: CommitSummary | undefined; readonly place: PagePath }) {
+  return (
+    <span class="entry-commit small">
+      {commit !== undefined && (
+        <>
+          <a class="soft" href={pageUrl({ name: place.name, revision: "" }, "commit", commit.oid)}>
+            {commit.subject === null || commit.subject === "" ? "(no message)" : commit.subject}
+          </a>
+          <span class="soft">{commit.author !== null && <When date={commit.author.date} />}</span>
+        </>
+      )}
+    </span>
   );
 }
 
