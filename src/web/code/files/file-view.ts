@@ -2,7 +2,8 @@ import { withoutReordering } from "../../../base/text.js";
 import { callAfter, painted, type PendingCall } from "../../ui/delay.js";
 import type { LineRange } from "./line-range.js";
 import { formatCount } from "../../ui/numbers.js";
-import type { PagePath } from "../../../model/page-path.js";
+import { type PagePath, pageUrl } from "../../../model/page-path.js";
+import { element } from "../../ui/element.js";
 import { graphql } from "../../api/graphql.js";
 import { type Signature, signatureFields } from "../person.js";
 import { parseHtml } from "../../ui/parse-html.js";
@@ -100,12 +101,35 @@ export class FileView {
     if (top < coveredPixels || bottom > window.innerHeight) this.scrollTo(line);
   }
 
-  /** Shows the commit before the first line of each hunk; undefined hides all. */
-  showBlame(hunks: readonly BlameHunk[] | undefined): void {
+  /** The number of the first line below the bars at the top of the window. */
+  topLine(): number {
+    const chunk = this.#chunks.findLastIndex((one) => one.getBoundingClientRect().top <= coveredPixels);
+    if (chunk < 0) return 1;
+    const first = chunk * chunkLineCount;
+    const lines = this.#lines.slice(first, first + chunkLineCount);
+    return (
+      first +
+      Math.max(
+        0,
+        lines.findLastIndex((line) => line.getBoundingClientRect().top <= coveredPixels),
+      ) +
+      1
+    );
+  }
+
+  /** Shows before the first line of each hunk the commit, and what was there before it; undefined hides all. */
+  showBlame(hunks: readonly BlameHunk[] | undefined, place: Pick<PagePath, "name">): void {
     for (const shown of this.#host.querySelectorAll(".blame")) shown.remove();
+    for (const line of this.#lines) delete line.dataset["age"];
     this.#host.classList.toggle("with-blame", hunks !== undefined);
-    if (hunks !== undefined) this.#makeLinesOf({ from: 1, to: this.lineCount });
-    for (const hunk of hunks ?? []) this.#lines[hunk.startLine - 1]?.prepend(blameLink(hunk));
+    if (hunks === undefined) return;
+    this.#makeLinesOf({ from: 1, to: this.lineCount });
+    const ages = new Ages(hunks);
+    for (const hunk of hunks) {
+      const age = ages.find(hunk);
+      this.#lines[hunk.startLine - 1]?.prepend(blameNote(hunk, place));
+      for (const line of this.#lines.slice(hunk.startLine - 1, hunk.endLine - 1)) line.dataset["age"] = String(age);
+    }
   }
 
   /** Makes the lines of the chunks from this one on, a few at a time. */
@@ -190,15 +214,42 @@ function cutLine(text: string): string {
   return `${text.slice(0, lineLengthMax)} … ${formatCount(text.length - lineLengthMax)} more characters`;
 }
 
-function blameLink({ message, author, commit }: BlameHunk): HTMLElement {
-  const link = document.createElement("a");
-  link.className = "blame";
-  link.href = commit.canonicalURL;
+/** How many colours of ages there are in file.css. */
+const ageCount = 8;
+
+/** The age of a hunk among those of a file: 0 is the newest. Steps are of equal numbers of commits, not of time. */
+class Ages {
+  readonly #dates: readonly string[];
+
+  constructor(hunks: readonly BlameHunk[]) {
+    this.#dates = [...new Set(hunks.map(({ author }) => author.date))].sort().reverse();
+  }
+
+  find({ author }: BlameHunk): number {
+    return Math.floor((this.#dates.indexOf(author.date) / this.#dates.length) * ageCount);
+  }
+}
+
+function blameNote({ message, author, commit, filename }: BlameHunk, place: Pick<PagePath, "name">): HTMLElement {
   const [subject = ""] = message.split("\n");
-  const date = author.date.slice(0, 10);
-  link.textContent = withoutReordering(`${date} ${author.person.displayName}`);
-  link.title = withoutReordering(`${commit.abbreviatedOID} ${subject}`);
-  return link;
+  const name = author.person.displayName;
+  const about = {
+    class: "blame-commit",
+    href: commit.canonicalURL,
+    title: `${commit.abbreviatedOID} ${name}: ${subject}`,
+  };
+  const note = element(
+    "span",
+    { class: "blame" },
+    element("a", about, `${author.date.slice(0, 10)} ${subject || name}`),
+  );
+  const parent = commit.parents?.[0];
+  if (parent !== undefined) {
+    const href = `${pageUrl({ name: place.name, revision: parent.oid }, "blob", filename)}?blame`;
+    const label = `The file before commit ${commit.abbreviatedOID}`;
+    note.append(element("a", { class: "blame-before", href, title: label, "aria-label": label }, "↶"));
+  }
+  return note;
 }
 
 /** Lines from one commit; `startLine` is 1-based and `endLine` exclusive. */
@@ -207,7 +258,13 @@ export interface BlameHunk {
   readonly endLine: number;
   readonly message: string;
   readonly author: Signature;
-  readonly commit: { readonly abbreviatedOID: string; readonly canonicalURL: string };
+  /** The path of the file in the commit. */
+  readonly filename: string;
+  readonly commit: {
+    readonly abbreviatedOID: string;
+    readonly canonicalURL: string;
+    readonly parents: readonly { readonly oid: string }[] | null;
+  };
 }
 
 const blameQuery = `query FileBlame($name: String!, $revision: String!, $path: String!, $endLine: Int!) {
@@ -215,7 +272,8 @@ const blameQuery = `query FileBlame($name: String!, $revision: String!, $path: S
     commit(rev: $revision) {
       blob(path: $path) {
         blame(startLine: 1, endLine: $endLine) {
-          startLine endLine message author ${signatureFields} commit { abbreviatedOID canonicalURL }
+          startLine endLine message filename author ${signatureFields}
+          commit { abbreviatedOID canonicalURL parents { oid } }
         }
       }
     }

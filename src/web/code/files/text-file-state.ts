@@ -7,7 +7,7 @@ import { painted } from "../../ui/delay.js";
 import { addKeys } from "../../ui/keys.js";
 import { loadPart } from "../../route/load-part.js";
 import { readBlame, FileView, readHighlighting } from "./file-view.js";
-import { readLineRange, lineRangeText } from "./line-range.js";
+import { hasSwitch, readLineRange, withLineRange, withSwitch } from "./line-range.js";
 
 export interface FileState {
   /** Undefined before the text is in the document. */
@@ -27,7 +27,7 @@ export function useFileView(path: PagePath, text: string, host: RefObject<HTMLDi
     if (host.current === null) return undefined;
     const stop = new AbortController();
     const shown = new FileView(host.current, text, {
-      select: (range) => navigate(`${address.peek().pathname}${lineRangeText(range)}`, "replace"),
+      select: (range) => navigate(withLineRange(address.peek(), range), "replace"),
       choose: (chosen) => {
         word.value = chosen;
       },
@@ -82,30 +82,36 @@ export interface BlameState {
   readonly toggle: () => void;
 }
 
-/** Whether the commit of each line is shown. */
+const blameSwitch = "blame";
+
+/** Whether the commit of each line is shown, which the address says. */
 export function useBlame(path: PagePath, view: Signal<FileView | undefined>, error: Signal<unknown>): BlameState {
   const state = useSignal<"off" | "waiting" | "on">("off");
-  const toggle = (): void => {
-    const shown = view.peek();
-    if (shown === undefined) return;
-    if (state.peek() !== "off") {
-      state.value = "off";
-      shown.showBlame(undefined);
-      return;
-    }
+  const isWanted = hasSwitch(address.value, blameSwitch);
+  const shown = view.value;
+  useEffect(() => {
+    if (!isWanted || shown === undefined) return undefined;
+    let isLeft = false;
     state.value = "waiting";
     readBlame(path, shown.lineCount).then(
       (hunks) => {
-        if (state.peek() !== "waiting") return;
+        if (isLeft) return;
         state.value = "on";
-        shown.showBlame(hunks);
+        shown.showBlame(hunks, path);
       },
       (reason: unknown) => {
+        if (isLeft) return;
         state.value = "off";
         error.value = reason;
       },
     );
-  };
+    return () => {
+      isLeft = true;
+      state.value = "off";
+      shown.showBlame(undefined, path);
+    };
+  }, [isWanted, shown, path.name, path.revision, path.path]);
+  const toggle = (): void => navigate(withSwitch(address.peek(), blameSwitch, !isWanted), "replace");
   return { state, toggle };
 }
 

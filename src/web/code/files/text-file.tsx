@@ -5,12 +5,14 @@ import { useRef } from "preact/hooks";
 import { type PagePath, pageUrl } from "../../../model/page-path.js";
 import { useGraphql } from "../../api/use-graphql.js";
 import { address, navigate } from "../../route/router.js";
-import { ErrorText, Found, Notice } from "../../ui/states.js";
+import { ErrorText, Notice } from "../../ui/states.js";
 import { repositoryFilter, searchUrl } from "../code-urls.js";
-import { lineRangeText, readLineRange } from "./line-range.js";
+import { CopyMenu } from "./copy-menu.js";
+import { readLineRange, withLineRange } from "./line-range.js";
+import { Outline } from "./outline.js";
 import { RenderedText } from "./readme.js";
 import { type FileActions, useBlame, useFileKeys, useFileView, useNames } from "./text-file-state.js";
-import { formatCount } from "../../ui/numbers.js";
+import { formatAmount } from "../../ui/numbers.js";
 
 interface TextFileProps {
   readonly path: PagePath;
@@ -42,9 +44,12 @@ export function TextFile({ path, text, oid }: TextFileProps) {
     <section class="panel file" aria-label={path.path}>
       <h1 class="unseen">{path.path}</h1>
       <div class="panel-head file-tools">
-        <span class="soft small">
-          {view.value !== undefined && <Languages path={path} />}
-          {view.value !== undefined && `${formatCount(view.value.lineCount)} lines`}
+        <span class="file-name">
+          <PathText path={path.path} />{" "}
+          <span class="soft small">
+            {view.value !== undefined && <Languages path={path} />}
+            {view.value !== undefined && formatAmount(view.value.lineCount, "line")}
+          </span>
         </span>
         {/\.(md|markdown|mkd)$/i.test(path.path) && (
           <Switch label="Rendered" isOn={isRendered.value} act={() => (isRendered.value = !isRendered.peek())} />
@@ -56,7 +61,14 @@ export function TextFile({ path, text, oid }: TextFileProps) {
           act={actions.blame}
         />
         <Switch label="Wrap" isOn={isWrapped.value} act={actions.wrap} />
-        <FileLinks path={path} oid={oid} />
+        <FileLinks path={path} />
+        <CopyMenu
+          forms={{
+            Path: path.path,
+            Text: text,
+            Permalink: oid && new URL(permanentUrl(path, oid), address.value).href,
+          }}
+        />
       </div>
       {error.value !== undefined && (
         <Notice kind="bad">
@@ -72,7 +84,7 @@ export function TextFile({ path, text, oid }: TextFileProps) {
         </>
       )}
       <div class="file-body" hidden={isRendered.value}>
-        {hasOutline.value && <Outline path={path} />}
+        {hasOutline.value && <Outline path={path} text={text} view={view.value} />}
         <div
           ref={host}
           class={`file-lines${isWrapped.value ? " wrapped" : ""}`}
@@ -104,18 +116,32 @@ function Languages({ path: { name, revision, path } }: { readonly path: PagePath
   return <>{(found ?? []).map((language) => `${language} · `)}</>;
 }
 
-function FileLinks({ path, oid }: Pick<TextFileProps, "path" | "oid">) {
+function FileLinks({ path }: Pick<TextFileProps, "path">) {
   return (
     <>
       <a class="button quiet" href={pageUrl(path, "commits", path.path)}>
         History
       </a>
-      <a class="button quiet" href={oid && permanentUrl(path, oid)} title="The address of this file in this commit (y)">
-        Permalink
-      </a>
       <a class="button quiet" href={pageUrl(path, "raw", path.path)}>
         Raw
       </a>
+      <a class="button quiet" href={pageUrl(path, "raw", path.path)} download={path.path.split("/").at(-1)}>
+        Download
+      </a>
+    </>
+  );
+}
+
+/** A path whose parts stay in their order, whatever the direction of their script. */
+function PathText({ path }: { readonly path: string }) {
+  return (
+    <>
+      {path.split("/").map((part, i) => (
+        <span key={i}>
+          {i > 0 && "/"}
+          <bdi>{part}</bdi>
+        </span>
+      ))}
     </>
   );
 }
@@ -148,45 +174,7 @@ function WordBar({ path, word }: { readonly path: PagePath; readonly word: strin
 }
 
 function permanentUrl({ name, path }: PagePath, oid: string): string {
-  return `${pageUrl({ name, revision: oid }, "blob", path)}${lineRangeText(readLineRange(address.value))}`;
-}
-
-const outlineQuery = `query FileOutline($name: String!, $revision: String!, $path: String!) {
-  repository(name: $name) {
-    commit(rev: $revision) {
-      blob(path: $path) { symbols(first: 1000) { nodes { name kind containerName location { range { start { line } } } } } }
-    }
-  }
-}`;
-
-/** The symbols of a file, in its order. */
-function Outline({ path }: { readonly path: PagePath }) {
-  const { name, revision } = path;
-  const used = useGraphql("FileOutline", outlineQuery, {
-    name,
-    revision,
-    path: path.path,
-  });
-  return (
-    <nav class="outline" aria-label="Outline">
-      <Found used={used} what="the outline">
-        {({ repository }) => {
-          const nodes = repository?.commit?.blob?.symbols?.nodes ?? [];
-          if (nodes.length === 0) return <p class="soft">No symbols were found in this file.</p>;
-          const { pathname } = address.value;
-          return (
-            <ul>
-              {nodes.map(({ name: symbol, kind, containerName, location }, i) => (
-                <li key={i} class={containerName === null || containerName === "" ? "" : "inner"}>
-                  <a href={`${pathname}?L${(location.range?.start.line ?? 0) + 1}`} title={kind.toLowerCase()}>
-                    {symbol}
-                  </a>
-                </li>
-              ))}
-            </ul>
-          );
-        }}
-      </Found>
-    </nav>
-  );
+  const permanent = new URL(address.value);
+  permanent.pathname = pageUrl({ name, revision: oid }, "blob", path);
+  return withLineRange(permanent, readLineRange(address.value));
 }

@@ -1,0 +1,75 @@
+/** What the pages of files and commits make of texts. */
+import t from "tap";
+import { splitMessage } from "../../../src/web/code/commits/message-links.js";
+import { hasSwitch, readLineRange, withLineRange, withSwitch } from "../../../src/web/code/files/line-range.js";
+import { itemAtLine, leaveOutLocals, type OutlineItem } from "../../../src/web/code/files/outline-items.js";
+
+t.test("links in messages of commits", async (t) => {
+  const links = (message: string): readonly string[] => {
+    const parts = splitMessage(message);
+    t.equal(parts.map(({ text }) => text).join(""), message);
+    return parts.flatMap(({ kind, text }) => (kind === "text" ? [] : [`${kind} ${text}`]));
+  };
+  for (const [message, ...found] of [
+    ["no link: deadbeef 1234567 facade1", "commit facade1"],
+    ["Fixes: 0123abcd4567 (a)", "commit 0123abcd4567"],
+    [
+      "See https://a.test/b?c=d#e, and (http://x.test/y_(z)).",
+      "address https://a.test/b?c=d#e",
+      "address http://x.test/y_(z)",
+    ],
+    ["Fix #12 and a#13, &#39; #0", "issue #12"],
+    ["javascript:alert(1) <a href=x>", ...[]],
+    ["", ...[]],
+  ])
+    t.same(links(message ?? ""), found, message);
+});
+
+t.test("an address keeps what it says besides the lines", async (t) => {
+  const url = new URL("http://trawl.test/r/-/blob/f?L3-5&blame");
+  t.same(readLineRange(url), { from: 3, to: 5 });
+  t.equal(hasSwitch(url, "blame"), true);
+  t.equal(hasSwitch(new URL("?L3&blame=", url), "blame"), true);
+  t.equal(withLineRange(url, { from: 7, to: 7 }), "/r/-/blob/f?L7&blame");
+  t.equal(withLineRange(url, undefined), "/r/-/blob/f?blame");
+  t.equal(withSwitch(url, "blame", false), "/r/-/blob/f?L3-5");
+  t.equal(withSwitch(new URL("http://trawl.test/f"), "blame", true), "/f?blame");
+});
+
+t.test("an outline has no locals and no imports", async (t) => {
+  const lines = [
+    "import { A } from 'a';",
+    "class B {",
+    "  c = 1;",
+    "  d() {",
+    "    const e = 1;",
+    "function f() {",
+    "  let g;",
+    "const h = 1;",
+  ];
+  const item = (
+    name: string,
+    kind: OutlineItem["symbol"]["kind"],
+    line: number,
+    containerName: string | null = null,
+  ) => ({
+    depth: 0,
+    symbol: { name, kind, containerName, location: { range: { start: { line } } } },
+  });
+  const all: readonly OutlineItem[] = [
+    item("A", "VARIABLE", 0),
+    item("B", "CLASS", 1),
+    item("c", "PROPERTY", 2, "B"),
+    item("d", "METHOD", 3, "B"),
+    item("e", "CONSTANT", 4),
+    item("f", "FUNCTION", 5),
+    item("g", "VARIABLE", 6, "f"),
+    item("h", "CONSTANT", 7),
+  ];
+  const shown = leaveOutLocals(all, lines);
+  t.equal(shown.map(({ symbol }) => symbol.name).join(""), "Bcdfh");
+  t.same(
+    [1, 2, 4, 5, 6, 8].map((line) => shown[itemAtLine(shown, line)]?.symbol.name),
+    [undefined, "B", "d", "d", "f", "h"],
+  );
+});
