@@ -45,8 +45,10 @@ export function addUser(program: Command): void {
     .description("Change a user.")
     .option("--admin", "make it a site admin")
     .option("--no-admin", "make it an ordinary user")
-    .action((name: string, typed: { data: string; admin?: boolean }) =>
-      accountCommands(typed).setUser(name, typed.admin),
+    .option("--suspended", "end its sessions; nothing opens the account, and its tokens are refused")
+    .option("--no-suspended", "open the account again, with its tokens")
+    .action((name: string, typed: { data: string; admin?: boolean; suspended?: boolean }) =>
+      accountCommands(typed).setUser(name, { isSiteAdmin: typed.admin, isSuspended: typed.suspended }),
     );
   user
     .command("list")
@@ -200,11 +202,14 @@ class AccountCommands {
     this.#print(url);
   }
 
-  async setUser(name: string, isSiteAdmin: boolean | undefined): Promise<void> {
-    if (isSiteAdmin === undefined)
+  async setUser(
+    name: string,
+    changes: Readonly<Record<"isSiteAdmin" | "isSuspended", boolean | undefined>>,
+  ): Promise<void> {
+    if (Object.values(changes).every((value) => value === undefined))
       throw new TrawlError("bad-request", "nothing to change; see `trawl user set --help`");
     this.#printUser(
-      (await this.#callFor("users", name, "POST", `/.api/users/${encodeURIComponent(name)}`, { isSiteAdmin })) as User,
+      (await this.#callFor("users", name, "POST", `/.api/users/${encodeURIComponent(name)}`, changes)) as User,
     );
   }
 
@@ -292,8 +297,9 @@ class AccountCommands {
     return callDaemon(this.#dataDirectory, { method, path, body, progress: () => undefined });
   }
 
-  #printUser({ name, isSiteAdmin, createdAt }: User): void {
-    this.#print([name, ...(isSiteAdmin ? ["site admin"] : []), `created ${createdAt}`].join("  "));
+  #printUser({ name, isSiteAdmin, isSuspended, createdAt }: User): void {
+    const states = [...(isSiteAdmin ? ["site admin"] : []), ...(isSuspended === true ? ["suspended"] : [])];
+    this.#print([name, ...states, `created ${createdAt}`].join("  "));
   }
 
   #printOrganization({ name, members }: ShownOrganization): void {

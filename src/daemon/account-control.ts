@@ -32,12 +32,14 @@ export function accountHandlers(daemon: () => Controlled): ControlHandlers {
       const { path, expiresAt } = await accounts.passwords.newReset(params["NAME"] ?? "", operator);
       return { url: externalUrl + path, expiresAt };
     },
-    "POST /.api/users/NAME": ({ params, body }) =>
-      daemon().accounts.updateUser(
-        params["NAME"] ?? "",
-        { isSiteAdmin: flagIn(body, "isSiteAdmin") ?? false },
-        operator,
-      ),
+    "POST /.api/users/NAME": ({ params, body }) => {
+      const [isSiteAdmin, isSuspended] = [flagIn(body, "isSiteAdmin"), flagIn(body, "isSuspended")];
+      const changes = {
+        ...(isSiteAdmin === undefined ? {} : { isSiteAdmin }),
+        ...(isSuspended === undefined ? {} : { isSuspended }),
+      };
+      return daemon().accounts.updateUser(params["NAME"] ?? "", changes, operator);
+    },
     "DELETE /.api/users/NAME": ({ params }) => daemon().accounts.deleteUser(params["NAME"] ?? "", operator),
     "GET /.api/organizations": () =>
       daemon()

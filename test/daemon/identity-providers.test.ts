@@ -4,6 +4,7 @@ import { writeFileSync } from "node:fs";
 import { type OutgoingHttpHeaders, request } from "node:http";
 import { join } from "node:path";
 import t, { type Test } from "tap";
+import { runCommand } from "../support/daemon.js";
 import { GraphqlSite } from "../support/graphql-site.js";
 import { clientId, TestProvider, Visitor } from "../support/identity-provider.js";
 import { configure } from "../support/shared-daemon.js";
@@ -587,6 +588,14 @@ t.test("a directory sees and changes only what it has sent", async (t) => {
     json: { detail: /"admin" is the only site admin/ },
   });
   t.match(await directory.ask("DELETE", `/Users/${root}`), { status: 409 });
+  // Operators do the same, also without a directory.
+  const set = (...words: readonly string[]) => runCommand("user", "set", ...words, "--data", site.daemon.data);
+  t.match(await set("admin", "--suspended"), { exitCode: 2, err: /"admin" is the only site admin/ });
+  t.match(await set("bob", "--suspended"), { exitCode: 0, out: /^bob {2}suspended {2}created/ });
+  const asBob = { headers: { authorization: site.authorization("admin as bob") ?? "" } };
+  t.match(await (await fetch(`${scene.url}/.api/client-config`, asBob)).text(), /sudo to nonexistent user/);
+  t.match(await set("bob"), { exitCode: 2, err: /nothing to change/ });
+  t.match(await set("bob", "--no-suspended"), { exitCode: 0, out: /^bob {2}created/ });
   await configure({ scimToken: "" });
   t.equal((await directory.ask("GET", "/Users")).status, 401, "as soon as it is not configured any more");
 });

@@ -279,16 +279,17 @@ export class Accounts {
   /** Changes what is given. Rejects with `conflict` if no site admin would be left. */
   updateUser(
     name: string,
-    changes: Partial<Pick<User, "displayName" | "isSiteAdmin" | "isUnlisted">>,
+    changes: Partial<Pick<User, "displayName" | "isSiteAdmin" | "isUnlisted" | "isSuspended">>,
     actor: Actor,
   ): Promise<User> {
     if (changes.displayName !== undefined) checkDisplayName(changes.displayName);
     return this.#changes.commit(
       () => {
         const user = this.#requireUser(name);
-        if (changes.isSiteAdmin === false) this.#requireOtherAdmin(user);
+        if (changes.isSiteAdmin === false || changes.isSuspended === true) this.#requireOtherAdmin(user);
         const result = { ...user, ...changes };
-        return { steps: [this.#users.put(result)], result };
+        const ended = changes.isSuspended === true ? this.sessions.removing(user) : [];
+        return { steps: [this.#users.put(result), ...ended], result };
       },
       (user) => auditEntry("user-changed", actor, { user: user.name, ...changes }),
     );
