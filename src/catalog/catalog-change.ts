@@ -1,7 +1,7 @@
 import type { HistoryShardRecord } from "../model/history-record.js";
 import type { Repository } from "../model/repository.js";
 import type { LiveShard, ShardRecord, SymbolRecord } from "../model/shard-record.js";
-import type { RecordChange } from "../store/record-store.js";
+import type { RecordChange } from "../store/records.js";
 import {
   deleteHistoryShard,
   deleteRepository,

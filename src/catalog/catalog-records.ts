@@ -1,7 +1,7 @@
 import type { HistoryShardRecord } from "../model/history-record.js";
 import type { Repository } from "../model/repository.js";
 import type { LiveShard, ShardRecord } from "../model/shard-record.js";
-import type { RecordChange, RecordStore } from "../store/record-store.js";
+import type { RecordChange, Records } from "../store/records.js";
 
 /** Fields that records of older programs lack. */
 const laterFields = { readers: [], addedMetadata: {}, removedAt: "", credential: "", history: "all" } as const;
@@ -30,14 +30,14 @@ const historyPrefix = "history/";
 const countersKey = "counters";
 
 /** The stored counters; at least 1. */
-export function readCounters(store: RecordStore): Counters {
+export function readCounters(store: Records): Counters {
   const stored = store.get(countersKey);
   const { nextRepositoryId = 1, nextShardId = 1 } = stored === undefined ? {} : decode<Partial<Counters>>(stored);
   return { nextRepositoryId, nextShardId };
 }
 
 /** The stored repositories, in batches. */
-export function* readRepositories(store: RecordStore): Generator<Repository[], void> {
+export function* readRepositories(store: Records): Generator<Repository[], void> {
   for (const batch of store.batchesWithPrefix(repositoryPrefix))
     yield batch.map(({ value }) => withLaterFields(decode<Repository>(value)));
 }
@@ -50,7 +50,7 @@ function withLaterFields(stored: Repository | Omit<Repository, keyof typeof late
 }
 
 /** The stored shards, in batches. */
-export function* readShards(store: RecordStore): Generator<StoredLiveShard[], void> {
+export function* readShards(store: Records): Generator<StoredLiveShard[], void> {
   for (const batch of store.batchesWithPrefix(shardPrefix)) {
     yield batch.map(({ value }) => {
       const record = decode<ShardRecord>(value);
@@ -61,7 +61,7 @@ export function* readShards(store: RecordStore): Generator<StoredLiveShard[], vo
 }
 
 /** The stored history shards, in batches. */
-export function* readHistoryShards(store: RecordStore): Generator<HistoryShardRecord[], void> {
+export function* readHistoryShards(store: Records): Generator<HistoryShardRecord[], void> {
   for (const batch of store.batchesWithPrefix(historyPrefix))
     yield batch.map(({ value }) => decode<HistoryShardRecord>(value));
 }

@@ -4,7 +4,7 @@ import type { HistoryShardRecord } from "../model/history-record.js";
 import { viewersKey, type Repository, type RepositoryConfig } from "../model/repository.js";
 import type { LiveShard } from "../model/shard-record.js";
 import type { Viewer } from "../model/viewer.js";
-import type { RecordStore } from "../store/record-store.js";
+import type { Records } from "../store/records.js";
 import { type AddedRecords, type CatalogChange, type RepositoryChange, stageChange } from "./catalog-change.js";
 import { readCounters, readHistoryShards, readRepositories, readShards } from "./catalog-records.js";
 import { HistoryShards, type HistoryView } from "./history-shards.js";
@@ -23,7 +23,7 @@ import { mayHide, VisibleTables } from "./visible-tables.js";
  * Lives on the main thread, which alone writes it.
  */
 export class Catalog {
-  readonly #store: RecordStore;
+  readonly #store: Records;
   readonly #repositories = new Map<number, Repository>();
   readonly #repositoryIdOfName = new Map<string, number>();
   readonly #shards = new LiveShards((shardIds) => this.onRetired(shardIds));
@@ -58,7 +58,7 @@ export class Catalog {
   onRetired: (shardIds: number[]) => void = () => undefined;
 
   /** Empty until `load` is done. */
-  constructor(store: RecordStore) {
+  constructor(store: Records) {
     this.#store = store;
   }
 

@@ -5,7 +5,7 @@ import type { Viewer } from "../model/viewer.js";
 import type { ReadPool } from "../pool/read-pool.js";
 import type { Kernel } from "../native/kernel/kernel.js";
 import type { Searcher } from "../search/searcher.js";
-import type { RecordStore } from "../store/record-store.js";
+import type { Records } from "../store/records.js";
 
 export interface JobLimits {
   /** Jobs that run at the same time. */
@@ -25,7 +25,7 @@ export interface JobLimits {
 
 export interface JobEnvironment {
   readonly folder: string;
-  readonly store: RecordStore;
+  readonly store: Records;
   readonly searcher: Pick<Searcher, "run" | "chooseRepositories">;
   readonly reads: Pick<ReadPool, "run">;
   /** What precedes the paths of pages in URLs. */

@@ -1,6 +1,6 @@
 import { assert } from "../base/assert.js";
 import { lowerBoundBy } from "../base/sorted-search.js";
-import type { RecordChange, RecordStore } from "../store/record-store.js";
+import type { RecordChange, Records } from "../store/records.js";
 import { checkJob, hasEnded, type JobRecord, type JobState } from "./job-record.js";
 
 const jobPrefix = "search-job/";
@@ -30,7 +30,7 @@ interface JobsOfUser {
  * clock says, so lists by id need no sorting.
  */
 export class JobStore {
-  readonly #store: RecordStore;
+  readonly #store: Records;
   readonly #jobs = new Map<number, JobRecord>();
   readonly #ids: number[] = [];
   readonly #ofUser = new Map<number, JobsOfUser>();
@@ -40,7 +40,7 @@ export class JobStore {
   #byteCount = 0;
   #nextId = 1;
 
-  constructor(store: RecordStore) {
+  constructor(store: Records) {
     this.#store = store;
   }
 

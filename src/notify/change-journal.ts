@@ -1,6 +1,6 @@
 import type { AddedRecords, RepositoryChange } from "../catalog/catalog-change.js";
 import type { Repository } from "../model/repository.js";
-import type { RecordChange, RecordStore } from "../store/record-store.js";
+import type { RecordChange, Records } from "../store/records.js";
 
 const prefix = "notification-journal/";
 /** Above every number that was ever used, so that numbers ascend even when the journal is empty. */
@@ -35,7 +35,7 @@ interface Counters {
  * number: what it has to compare are the repositories of the later entries, with the commits of the first entry of each.
  */
 export class ChangeJournal {
-  readonly #store: Pick<RecordStore, "get" | "batchesWithPrefix">;
+  readonly #store: Pick<Records, "get" | "batchesWithPrefix">;
   readonly #isWanted: () => boolean;
   /** Ascending. */
   #entries: JournalEntry[] = [];
@@ -47,7 +47,7 @@ export class ChangeJournal {
   onChange: () => void = () => undefined;
 
   /** `isWanted` says whether there are saved searches to be told of changes. */
-  constructor(store: Pick<RecordStore, "get" | "batchesWithPrefix">, isWanted: () => boolean) {
+  constructor(store: Pick<Records, "get" | "batchesWithPrefix">, isWanted: () => boolean) {
     this.#store = store;
     this.#isWanted = isWanted;
   }

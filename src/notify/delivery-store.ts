@@ -1,5 +1,5 @@
 import type { AddedRecords } from "../catalog/catalog-change.js";
-import type { RecordChange, RecordStore } from "../store/record-store.js";
+import type { RecordChange, Records } from "../store/records.js";
 import type { ChangeCounts, StoredPayload } from "./payload.js";
 
 const deliveryPrefix = "notification-delivery/";
@@ -39,14 +39,14 @@ export interface DeliveryRecord {
  * store only, and removed when their delivery ends.
  */
 export class DeliveryStore {
-  readonly #store: RecordStore;
+  readonly #store: Records;
   /** By search, in order. */
   readonly #deliveries = new Map<number, readonly DeliveryRecord[]>();
   #nextNumber = 1;
   #pendingBytes = 0;
   #pendingCount = 0;
 
-  constructor(store: RecordStore) {
+  constructor(store: Records) {
     this.#store = store;
   }
 

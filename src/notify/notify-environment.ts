@@ -4,7 +4,7 @@ import type { Metrics } from "../base/metrics.js";
 import type { Repository } from "../model/repository.js";
 import type { Searcher } from "../search/searcher.js";
 import type { MailOptions } from "./mail.js";
-import type { RecordStore } from "../store/record-store.js";
+import type { Records } from "../store/records.js";
 
 export interface NotifyLimits {
   /** Saved searches with notifications. */
@@ -25,7 +25,7 @@ export interface NotifyLimits {
 }
 
 export interface NotifyEnvironment {
-  readonly store: RecordStore;
+  readonly store: Records;
   readonly accounts: Pick<Accounts, "user" | "activeUser" | "toViewer" | "organizations" | "savedSearches">;
   readonly searcher: Pick<Searcher, "run" | "sendChanges" | "watchedKind">;
   readonly repository: (id: number) => Repository | undefined;

@@ -1,6 +1,6 @@
 import type { SavedSearch } from "../account/settings/saved-searches.js";
 import type { AddedRecords } from "../catalog/catalog-change.js";
-import type { RecordChange, RecordStore } from "../store/record-store.js";
+import type { RecordChange, Records } from "../store/records.js";
 import type { ChangeJournal } from "./change-journal.js";
 
 const prefix = "notification-position/";
@@ -25,11 +25,11 @@ export interface SearchPosition {
  * delivery that it belongs to, if there is one, and otherwise after a round, with those of other searches.
  */
 export class PositionStore {
-  readonly #store: RecordStore;
+  readonly #store: Records;
   readonly #positions = new Map<number, SearchPosition>();
   readonly #unstored = new Set<number>();
 
-  constructor(store: RecordStore) {
+  constructor(store: Records) {
     this.#store = store;
   }
 

@@ -14,7 +14,7 @@ import {
 import type { Repository } from "../model/repository.js";
 import type { Viewer } from "../model/viewer.js";
 import type { BuildPreciseTask, BuildPreciseTaskResult } from "../protocol/ingest-messages.js";
-import type { RecordStore } from "../store/record-store.js";
+import type { Records } from "../store/records.js";
 import { ArrivingPart } from "./arriving-part.js";
 import { PreciseStore } from "./precise-store.js";
 import { noUpload, UnfinishedUploads } from "./unfinished-uploads.js";
@@ -33,7 +33,7 @@ export interface PreciseLimits {
 /** What the uploaded indexes need of the daemon. */
 export interface PreciseEnvironment {
   readonly dataFolder: string;
-  readonly store: RecordStore;
+  readonly store: Records;
   readonly repository: (id: number) => Repository | undefined;
   /** Whether the mirror of the repository has the commit, which is fetched if it does not. */
   readonly bringCommit: (repository: Repository, commit: string) => Promise<boolean>;

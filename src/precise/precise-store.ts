@@ -1,18 +1,18 @@
 import { assert } from "../base/assert.js";
 import type { PreciseIndexRecord } from "../model/precise-index.js";
-import type { RecordChange, RecordStore } from "../store/record-store.js";
+import type { RecordChange, Records } from "../store/records.js";
 
 const recordPrefix = "precise-index/";
 const counterKey = "precise-index-counter";
 
 /** The records of uploaded indexes, in memory and in the record store. Ids ascend in the order of the uploads. */
 export class PreciseStore {
-  readonly #store: RecordStore;
+  readonly #store: Records;
   readonly #records = new Map<number, PreciseIndexRecord>();
   readonly #byRepository = new Map<number, readonly PreciseIndexRecord[]>();
   #nextId = 1;
 
-  constructor(store: RecordStore) {
+  constructor(store: Records) {
     this.#store = store;
   }
 

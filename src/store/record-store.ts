@@ -11,6 +11,7 @@ import {
   unsealedDigest,
   type Digest,
 } from "./record-format.js";
+import type { RecordChange, Records, StoredRecord } from "./records.js";
 import { writeFailure, StoreGuard } from "./store-guard.js";
 
 /** Address space reserved for the map of the records: 16 GiB hold about ten million repositories. */
@@ -19,17 +20,11 @@ const mapBytes = 16 * 2 ** 30;
 /** Records per batch: reading and parsing them takes about a millisecond. */
 const batchRecords = 64;
 
-/** A change to one record: a value to store, or `undefined` to delete it. */
-export interface RecordChange {
-  readonly key: string;
-  readonly value: Buffer | undefined;
-}
-
 /**
  * The LMDB environment of small records with string keys, which the catalog interprets. One thread writes, any thread
  * reads. Each record has a checksum, which is verified whenever it is read.
  */
-export class RecordStore {
+export class RecordStore implements Records {
   readonly #root: RootDatabase<Buffer, string>;
   readonly #records: Database<Buffer, string>;
   readonly guard: StoreGuard;
@@ -174,7 +169,7 @@ export class RecordStore {
   }
 
   /** All records whose key starts with `prefix`, in key order. */
-  *withPrefix(prefix: string): Generator<{ key: string; value: Buffer }> {
+  *withPrefix(prefix: string): Generator<StoredRecord> {
     for (const { key, value } of this.#records.getRange({ start: prefix, end: `${prefix}\uffff` })) {
       yield { key, value: unsealed(key, value) };
     }
@@ -184,7 +179,7 @@ export class RecordStore {
    * Like `withPrefix`, but in batches. Each LMDB transaction covers only one batch, so other work may run in between;
    * records written in the meantime may be included.
    */
-  *batchesWithPrefix(prefix: string): Generator<readonly { key: string; value: Buffer }[]> {
+  *batchesWithPrefix(prefix: string): Generator<readonly StoredRecord[]> {
     let start = prefix;
     for (;;) {
       const range = { start, exclusiveStart: start !== prefix, end: `${prefix}\uffff`, limit: batchRecords };

@@ -6,7 +6,8 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { hashOfToken, newTokenText } from "../../src/account/identity/secret-text.js";
 import { dataVersion } from "../../src/daemon/parts/data-version.js";
-import { RecordStore, type RecordChange } from "../../src/store/record-store.js";
+import { RecordStore } from "../../src/store/record-store.js";
+import type { RecordChange } from "../../src/store/records.js";
 import { testRepository } from "./engine.js";
 
 export interface LargeSite {

@@ -1,7 +1,7 @@
 import { TrawlError } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
 import type { Viewer } from "../../model/viewer.js";
-import type { RecordStore } from "../../store/record-store.js";
+import type { Records } from "../../store/records.js";
 import { OwnContexts } from "../contexts/own-contexts.js";
 import { type Actor, auditEntry, type AuditLog } from "../records/audit-log.js";
 import { type RecordTable, RecordTables, type RecordWrite } from "../records/record-table.js";
@@ -80,7 +80,7 @@ export class Accounts {
    * Empty until `load` is done. `onNameGone` removes the name of a user or organization that will be deleted from
    * wherever it is used, before the name can be given to another one.
    */
-  constructor(store: RecordStore, audit: AuditLog, log: Log, onNameGone: (name: string) => Promise<void>) {
+  constructor(store: Records, audit: AuditLog, log: Log, onNameGone: (name: string) => Promise<void>) {
     this.#changes = new TransactionQueue(store, audit);
     const tables = new RecordTables(store);
     this.#tables = tables;

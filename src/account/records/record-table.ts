@@ -1,5 +1,5 @@
 import { assert } from "../../base/assert.js";
-import type { RecordChange, RecordStore } from "../../store/record-store.js";
+import type { RecordChange, Records } from "../../store/records.js";
 
 /** A change to a table: the record to write, and the function that makes it visible once it is durable. */
 export interface RecordWrite {
@@ -22,7 +22,7 @@ export class RecordTable<T extends { readonly id: number | string }> {
   }
 
   /** Loads the stored records, in steps. */
-  *load(store: RecordStore): Generator<void, void> {
+  *load(store: Records): Generator<void, void> {
     for (const batch of store.batchesWithPrefix(this.#prefix)) {
       // Records were written by this program and are protected by LMDB's transactions, so their structure is trusted.
       for (const { key, value } of batch) {
@@ -73,11 +73,11 @@ export class RecordTable<T extends { readonly id: number | string }> {
 
 /** The tables of one record store. All are created first, and then loaded in that order. */
 export class RecordTables {
-  readonly #store: RecordStore;
+  readonly #store: Records;
   readonly #prefixes: string[] = [];
-  readonly #unloaded: { load(store: RecordStore): Generator<void, void> }[] = [];
+  readonly #unloaded: { load(store: Records): Generator<void, void> }[] = [];
 
-  constructor(store: RecordStore) {
+  constructor(store: Records) {
     this.#store = store;
   }
 

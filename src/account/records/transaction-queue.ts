@@ -1,5 +1,5 @@
 import { assert } from "../../base/assert.js";
-import type { RecordStore } from "../../store/record-store.js";
+import type { Records } from "../../store/records.js";
 import type { AuditEntry, AuditLog } from "./audit-log.js";
 import type { RecordWrite } from "./record-table.js";
 
@@ -19,14 +19,14 @@ const countersKey = "account-counters";
  * Ids are shared by all kinds of records and are never reused.
  */
 export class TransactionQueue {
-  readonly #store: RecordStore;
+  readonly #store: Records;
   readonly #audit: AuditLog;
   #nextId = 1;
   /** The next id, as stored on disk. */
   #storedNextId = 1;
   #changes: Promise<unknown> = Promise.resolve();
 
-  constructor(store: RecordStore, audit: AuditLog) {
+  constructor(store: Records, audit: AuditLog) {
     this.#store = store;
     this.#audit = audit;
     const counters = store.get(countersKey);

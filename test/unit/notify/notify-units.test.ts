@@ -15,7 +15,7 @@ import { Receivers } from "../../../src/notify/receivers.js";
 import { sign, standardHeaders } from "../../../src/notify/signature.js";
 import { Receiver } from "../../support/receiver.js";
 import { until } from "../../support/waiting.js";
-import type { RecordChange } from "../../../src/store/record-store.js";
+import { MemoryRecords } from "../../support/memory-records.js";
 
 const secret = "s".repeat(64);
 const never = new AbortController().signal;
@@ -209,18 +209,7 @@ const repository = (id: number, branches: Readonly<Record<string, string>>, defa
   }) as unknown as Repository;
 
 t.test("the journal has the commits before each change, also after a crash", async (t) => {
-  const stored = new Map<string, Buffer>();
-  const store = {
-    get: (key: string) => stored.get(key),
-    *batchesWithPrefix(prefix: string) {
-      yield [...stored].sort().flatMap(([key, value]) => (key.startsWith(prefix) ? [{ key, value }] : []));
-    },
-  };
-  const apply = (records: readonly RecordChange[]): void => {
-    for (const { key, value } of records)
-      if (value === undefined) stored.delete(key);
-      else stored.set(key, value);
-  };
+  const store = new MemoryRecords();
   let isWanted = false;
   const open = (): ChangeJournal => {
     const journal = new ChangeJournal(store, () => isWanted);
@@ -230,7 +219,7 @@ t.test("the journal has the commits before each change, also after a crash", asy
   let journal = open();
   const change = (before: Repository | undefined, after: Repository, isCrash = false): void => {
     const added = journal.stage([{ before, after }]);
-    apply(added?.records ?? []);
+    store.write(added?.records ?? []);
     if (!isCrash) added?.show();
   };
   change(repository(1, { main: "a" }), repository(1, { main: "b" }));
@@ -268,7 +257,7 @@ t.test("the journal has the commits before each change, also after a crash", asy
   change(repository(1, { main: "c" }), repository(1, { main: "e" }));
   t.ok(journal.position > at, "numbers ascend after a start");
   const removing = journal.removingUpTo(at);
-  apply(removing.records);
+  store.write(removing.records);
   removing.show();
   t.same(
     journal.after(from).map((entry) => Object.fromEntries(commitsBefore(entry))[""]),
@@ -280,7 +269,7 @@ t.test("the journal has the commits before each change, also after a crash", asy
     after: repository(i + 10, { main: "z" }),
   }));
   const added = journal.stage(many);
-  apply(added?.records ?? []);
+  store.write(added?.records ?? []);
   added?.show();
   t.ok(journal.isIncompleteAfter(at));
   t.notOk(journal.isIncompleteAfter(journal.position));
