@@ -10,6 +10,7 @@ t.test("the search field", { skip: withoutBrowser }, async (t) => {
   const fixture = GitFixture.create();
   t.teardown(() => fixture.remove());
   fixture.commit({ branch: "main", files: { "src/needle-file.ts": "export function findNeedle() {}\n" } });
+  fixture.git("tag", "v1.2", "main");
   const { daemon, browser } = await WebSite.start(t);
   await daemon.add("example.org/code", fixture.path);
 
@@ -22,6 +23,8 @@ t.test("the search field", { skip: withoutBrowser }, async (t) => {
         ["repo:exam", "example.org/code", "repo:^example\\.org/code$ "],
         ["file:needle", "src/needle-file.ts", "file:^src/needle-file\\.ts$ "],
         ["context:glo", "global", "context:global "],
+        ["repo:code@v", "v1.2", "repo:code@v1.2 "],
+        ["repo:^example\\.org/code$ rev:ma", "main", "repo:^example\\.org/code$ rev:main "],
       ];
       for (const [typed, label, taken] of rows) {
         await complete(page, typed, label);

@@ -21,7 +21,11 @@ export async function proposeLater(
   if (place.kind === "word") return place.prefix.length < symbolPrefixMin ? [] : proposeSymbols(place, text, signal);
   switch (place.field) {
     case "repo":
-      return proposeRepositories(place.prefix, signal);
+      return place.prefix.includes("@")
+        ? proposeRevisionsAfterName(place.prefix, signal)
+        : proposeRepositories(place.prefix, signal);
+    case "rev":
+      return proposeRevisions(repositoryNamed(text), place.prefix, "", signal);
     case "file":
       return proposeFiles(place.prefix, text, signal);
     case "lang":
@@ -42,6 +46,45 @@ async function proposeRepositories(prefix: string, signal: AbortSignal): Promise
     note: "repository",
     insert: `^${escapeRegexp(name)}$ `,
   }));
+}
+
+/** Of `NAME@REVISION` and `NAME@REVISION:REVISION`, the last revision is proposed. */
+function proposeRevisionsAfterName(prefix: string, signal: AbortSignal): Promise<readonly Completion[]> {
+  const at = prefix.indexOf("@");
+  const from = Math.max(at, prefix.lastIndexOf(":")) + 1;
+  return proposeRevisions(prefix.slice(0, at), prefix.slice(from), prefix.slice(0, from), signal);
+}
+
+/** Repositories whose branches and tags are proposed together. */
+const refRepositoryCount = 3;
+
+/** Branches and tags, those with the newest commits first, of repositories with this name, which is a regular expression. */
+async function proposeRevisions(
+  name: string,
+  part: string,
+  before: string,
+  signal: AbortSignal,
+): Promise<readonly Completion[]> {
+  if (name === "") return [];
+  const query = `query CompleteRevision($name: String!, $part: String!) {
+    repositories(first: ${refRepositoryCount}, query: $name) {
+      nodes { name gitRefs(first: ${proposedMax}, query: $part, orderBy: AUTHORED_OR_COMMITTED_AT) { nodes { abbrevName } } }
+    } }`;
+  const { repositories } = await graphql("CompleteRevision", query, { name, part }, signal);
+  const found = new Map<string, string>();
+  for (const { name: repository, gitRefs } of repositories?.nodes ?? [])
+    for (const { abbrevName } of gitRefs?.nodes ?? []) if (!found.has(abbrevName)) found.set(abbrevName, repository);
+  return [...found].slice(0, proposedMax).map(([ref, repository]) => ({
+    label: ref,
+    note: repository,
+    insert: `${before}${ref} `,
+  }));
+}
+
+/** The repository that a query names, without its revision; "" for none. */
+function repositoryNamed(text: string): string {
+  const token = scan(text, "standard", false).find((one) => one.kind === "field" && one.name === "repo");
+  return token?.kind === "field" ? (token.value.split("@", 1)[0] ?? "") : "";
 }
 
 async function proposeContexts(prefix: string, signal: AbortSignal): Promise<readonly Completion[]> {
