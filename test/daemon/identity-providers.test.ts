@@ -4,6 +4,7 @@ import { writeFileSync } from "node:fs";
 import { type OutgoingHttpHeaders, request } from "node:http";
 import { join } from "node:path";
 import t, { type Test } from "tap";
+import { codeHost } from "../support/code-host.js";
 import { runCommand } from "../support/daemon.js";
 import { GraphqlSite } from "../support/graphql-site.js";
 import { clientId, TestProvider, Visitor } from "../support/identity-provider.js";
@@ -32,6 +33,7 @@ function alertIn(html: string): string | undefined {
 class Scene {
   readonly site: GraphqlSite;
   readonly provider: TestProvider;
+  connections: readonly object[] = [];
   readonly #folder: string;
 
   private constructor(site: GraphqlSite, provider: TestProvider, folder: string) {
@@ -64,7 +66,7 @@ class Scene {
       clientSecret: `file:${file}`,
       ...options,
     }));
-    await configure(this.site.daemon, { identityProviders });
+    await configure(this.site.daemon, { identityProviders, connections: this.connections });
   }
 
   async signIn(account: string, visitor = new Visitor(), provider = "acme", query = "returnTo=/search%3Fq=x") {
@@ -413,6 +415,41 @@ t.test("nobody unlinks the only account with which they can sign in", async (t) 
   t.equal(await scene.nameOf(visitor), "erin");
   t.same((await scene.site.ask("admin", unlinkMutation, { id })).errors, undefined, "a site admin does");
   t.equal(await scene.nameOf(visitor), undefined);
+});
+
+t.test("a linked account reads what it may read on the code host that is the provider", async (t) => {
+  const scene = await Scene.start(t);
+  const { url } = await codeHost(t, ({ pathname, searchParams }) => {
+    if (searchParams.get("page") !== "1") return { body: [] };
+    if (pathname.endsWith("/collaborators")) return { body: [{ id: 17, login: "whoever" }] };
+    if (pathname.endsWith("/teams")) return { body: [] };
+    return { body: [{ id: 1, full_name: "closed/plans", clone_url: `${url}/closed/plans.git`, private: true }] };
+  });
+  const permissions = {
+    permissions: "host",
+    permissionsProvider: "acme",
+    credential: `file:${t.testdir({ token: "x" })}/token`,
+  };
+  scene.connections = [{ name: "forge", kind: "gitea", url, owners: ["closed"], prefix: "", ...permissions }];
+  await scene.configure({ signUp: "all" });
+  const status = async () => (await scene.site.daemon.list()).find(({ name }) => name === "closed/plans");
+  await until("the host was asked", async () => /asked 20/.test((await status())?.readersFrom ?? ""));
+  t.same((await status())?.readers, [], "nobody is known yet");
+  const { visitor } = await scene.signIn("17");
+  const other = (await scene.signIn("18")).visitor;
+  const sees = async (browser: Visitor): Promise<boolean> => {
+    const asked = await scene.site.ask(
+      { cookie: browser.session(scene.url) },
+      '{ repository(name: "closed/plans") { id } }',
+    );
+    return (asked.data as { repository: unknown } | undefined)?.repository !== null;
+  };
+  await until("who has signed in reads it", () => sees(visitor));
+  t.equal(await sees(other), false, "another account of the provider does not");
+  const { data } = await scene.site.ask({ cookie: visitor.session(scene.url) }, linkedQuery);
+  const [{ id }] = (data as Linked).currentUser.externalAccounts.nodes;
+  t.same((await scene.site.ask("admin", unlinkMutation, { id })).errors, undefined);
+  await until("an account that is unlinked reads nothing", async () => (await status())?.readers.length === 0);
 });
 
 const linkedQuery = `{ currentUser { externalAccounts(first: 10) {
