@@ -61,6 +61,11 @@ export function pageTextUrl(place: Omit<PagePath, "page">): string {
   return `${pageUrl(place, "raw", place.path)}?maxBytes=${pageTextBytesMax}`;
 }
 
+/** The address of an image or a document as the browser shows it. */
+export function mediaUrl(place: Omit<PagePath, "page">): string {
+  return `${pageUrl(place, "raw", place.path)}?as=media`;
+}
+
 /** The address of the same text where those bytes are not UTF-8, or may be another text than they look like. */
 export function decodedTextUrl(place: Omit<PagePath, "page">): string {
   return `${pageTextUrl(place)}&as=text`;

@@ -6,6 +6,28 @@ import { becomes, until } from "../support/waiting.js";
 import { WebSite } from "../support/web-site.js";
 
 const hostile = '<img src=x onerror="document.title=1">';
+/** One pixel. */
+const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const script = `<script>document.title = "attacked"; parent.document.title = "attacked"</script>`;
+const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="20" height="10" onload="document.title=1">${script}</svg>`;
+const book = {
+  metadata: { language_info: { name: "python" } },
+  cells: [
+    { cell_type: "markdown", source: [`# Book ${hostile}\n`, script] },
+    {
+      cell_type: "code",
+      source: "def f(): pass",
+      execution_count: 7,
+      outputs: [
+        { output_type: "stream", text: ["printed\n"] },
+        { output_type: "display_data", data: { "image/png": png } },
+        { output_type: "display_data", data: { "image/svg+xml": svg } },
+        { output_type: "execute_result", data: { "text/html": `${script}<table><tr><td>frame</td></tr></table>` } },
+        { output_type: "display_data", data: { "image/png": "!" } },
+      ],
+    },
+  ],
+};
 const lineCount = 20_000;
 const yearMs = 31_557_600_000;
 
@@ -32,7 +54,14 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
       "long.c": Array.from({ length: lineCount }, (_, i) => `int line_${i + 1};\n`).join(""),
       "part.c": Array.from({ length: 50 }, (_, i) => `int part_${i}(void)\n{\n\treturn 0;\n}\n`).join(""),
       "large.txt": Array.from({ length: 90_000 }, (_, i) => `${i + 1} ${"x".repeat(100)}\n`).join(""),
-      "data.bin": Buffer.from([0, 1, 2, 0]),
+      "data.bin": Buffer.from(Array.from({ length: 5000 }, (_, i) => i % 256)),
+      "seen/dot.png": Buffer.from(png, "base64"),
+      "seen/broken.png": Buffer.from([0, 1, 2, 0]),
+      "seen/evil.svg": svg,
+      "seen/book.ipynb": JSON.stringify(book),
+      "seen/broken.ipynb": '{"cells": [',
+      "seen/table.csv": `name,value\n${'"a, b",<b>1</b>\n'.repeat(2)}`,
+      "seen/look.md": `# Look\n\n![dot](dot.png) ![far](https://example.org/x.png) a[^1] [down](#down)\n\n[^1]: Note.\n\n\`\`\`ts\nconst a = 1;\n\`\`\`\n${script}\n${"filler\n\n".repeat(60)}## Down\n`,
       "wide.txt": Buffer.from("\ufefferste Zeile\r\nGrüße, おはよう\r\n", "utf16le"),
     },
   });
@@ -183,37 +212,85 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
   });
 
   await t.test("a README in Markdown is rendered, its links are to files, and nothing in it runs", async (t) => {
-    await withPage(t, browser, at("/-/tree/docs"), {}, async (page) => {
+    await withPage(t, browser, at("/-/tree/docs"), { allowed: [/status of 404/] }, async (page) => {
       const readme = page.locator(".readme");
       await readme.getByRole("heading", { name: "Guide" }).waitFor();
       await readme.getByRole("cell", { name: "cell" }).waitFor();
       await readme.locator("pre").focus();
       t.equal(await readme.locator("pre:focus").count(), 1, "what scrolls is reached by keyboard");
-      t.equal(await readme.locator("script, img, [onerror], [href^=javascript]").count(), 0);
+      t.equal(await readme.locator("script, [onerror], [href^=javascript]").count(), 0);
       t.same(await findViolations(page), []);
       await readme.getByRole("link", { name: "more" }).click();
       await page.waitForURL(/\/-\/blob\/docs\/a\.md$/);
     });
   });
 
-  await t.test("a Markdown file is shown as its source, and rendered on demand", async (t) => {
-    await withPage(t, browser, at("/-/blob/docs/README.md"), {}, async (page) => {
-      await page.getByText("# Guide").waitFor();
-      await page.getByRole("button", { name: "Rendered" }).click();
-      await page.getByRole("heading", { name: "Guide" }).waitFor();
-      t.equal(await page.getByText("# Guide").isVisible(), false);
-      t.match(await page.getByRole("link", { name: "more" }).getAttribute("href"), /\/-\/blob\/docs\/a\.md$/);
-      t.equal(await page.getByRole("link", { name: "evil" }).count(), 0);
-      t.equal(await page.locator("img").count(), 0);
+  await t.test("a Markdown file is rendered, and shown as its source where the address says so", async (t) => {
+    await withPage(t, browser, at("/-/blob/seen/look.md"), {}, async (page) => {
+      await page.getByRole("heading", { name: "Look", exact: true }).waitFor();
+      await becomes(t, () => page.evaluate("document.querySelector('.markup img')?.naturalWidth"), 1, "its image");
+      t.equal(await page.locator(".markup img").count(), 1, "one from elsewhere is its text");
+      await page.getByText("far", { exact: false }).first().waitFor();
+      await page.locator(".markup .hljs-keyword").getByText("const").waitFor();
+      await page.getByRole("link", { name: "[1]" }).press("Enter");
+      await page.waitForURL(/#user-content-fn1$/);
+      await page.getByRole("link", { name: "down", exact: true }).press("Enter");
+      await until("the heading is in view", () => page.evaluate("scrollY > 300"));
       t.same(await findViolations(page), []);
       await page.getByRole("button", { name: "Rendered", pressed: true }).click();
-      await page.getByText("# Guide").waitFor();
-      t.equal(await page.getByRole("heading", { name: "Guide" }).count(), 0);
+      await page.waitForURL(/\?view=code$/);
+      await page.locator(".file-lines").getByText("# Look").waitFor();
+      t.equal(await page.getByRole("heading", { name: "Look", exact: true }).count(), 0);
+      await page.goto(at("/-/blob/seen/look.md?L1"));
+      await page.locator(".line.selected").getByText("# Look").waitFor();
+      t.not(await page.title(), "attacked");
       await page.goto(at("/-/blob/src/a.ts"));
       await page.getByText("export const").first().waitFor();
       t.equal(await page.getByRole("button", { name: "Rendered" }).count(), 0);
     });
   });
+
+  await t.test(
+    "images, notebooks, tables and bytes are shown, broken ones too, and nothing in them runs",
+    async (t) => {
+      const options = { allowed: [/status of 404/], viewport: { width: 375, height: 700 } };
+      await withPage(t, browser, at("/-/blob/seen/book.ipynb"), options, async (page) => {
+        await page.locator(".notebook").getByRole("heading", { name: "Book" }).waitFor();
+        await page.locator(".cell-code .hljs-keyword").getByText("def").waitFor();
+        await page.locator(".cell-output").getByText("printed").waitFor();
+        await page.getByRole("cell", { name: "frame" }).waitFor();
+        await page.getByText("its data is damaged").waitFor();
+        await becomes(t, () => page.locator(".cell-image").count(), 2, "images");
+        await until("images are loaded", () =>
+          page.evaluate("[...document.querySelectorAll('.cell-image')].every((image) => image.naturalWidth > 0)"),
+        );
+        t.equal(await page.locator("main script, main [onerror], main iframe").count(), 0);
+        t.same(await findViolations(page), []);
+        t.equal(await page.evaluate("document.documentElement.scrollWidth"), 375);
+        await page.goto(at("/-/blob/seen/broken.ipynb"));
+        await page.getByText("It is not valid JSON").waitFor();
+        await page.goto(at("/-/blob/seen/table.csv"));
+        await page.getByText("2 rows, 2 columns").waitFor();
+        await page.getByRole("cell", { name: "<b>1</b>" }).first().waitFor();
+        t.same(await findViolations(page), []);
+        for (const [name, text] of [
+          ["evil.svg", "20 × 10 pixels"],
+          ["dot.png", "1 × 1 pixels"],
+          ["broken.png", "The image cannot be shown"],
+        ] as const) {
+          await page.goto(at(`/-/blob/seen/${name}`));
+          await page.getByText(text).waitFor();
+        }
+        t.notMatch(await page.title(), /attacked|^1/);
+        await page.goto(at("/-/blob/data.bin"));
+        await page.getByText("00000010  10 11 12").waitFor();
+        t.same(await findViolations(page), []);
+        await page.getByRole("link", { name: "Later bytes" }).click();
+        await page.getByText("Bytes 4,096 to 4,999 of 5,000").waitFor();
+        await page.getByText("00001000  00 01 02").waitFor();
+      });
+    },
+  );
 
   await t.test("a file is highlighted, a click on a number selects its line, and blame names commits", async (t) => {
     await withPage(t, browser, at("@main/-/blob/src/a.ts?L1"), {}, async (page) => {
@@ -415,7 +492,7 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
   await t.test("what is not text, does not exist or is no page is said, with its status", async (t) => {
     const options = { allowed: [/status of 404/] };
     await withPage(t, browser, at("/-/blob/data.bin"), options, async (page) => {
-      await page.getByRole("heading", { name: "The file is not text" }).waitFor();
+      await page.getByText("The file is not text.").waitFor();
       await page.goto(`${daemon.url}/example.org/none`);
       await page.getByRole("heading", { name: "There is no such repository" }).waitFor();
       t.equal(await page.getByRole("link", { name: "Commits" }).count(), 0, "it has no other pages");

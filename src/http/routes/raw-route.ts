@@ -17,6 +17,7 @@ import {
   type Visit,
 } from "./named-content.js";
 import { takePermit } from "../access/permits.js";
+import { mediaType } from "../../model/media-type.js";
 import type { PagePath } from "../../model/page-path.js";
 import { plainText, type Headers } from "../server/headers.js";
 import { sendBytes } from "./send-file.js";
@@ -60,7 +61,8 @@ interface Answer {
  *
  * Bytes are written by a git child process and sent at the client's pace, so no file is held in memory completely. A
  * symbolic link is returned as its own text and never followed; a submodule has no content. Nothing is interpreted as a
- * page: all files are served as plain text, whatever they contain. A tag identifies the state of each response, so a
+ * page: all files are served as plain text, whatever they contain, unless the client asks for an image or a PDF with
+ * `as=media`: these have their type, by their name, and no image may run or load anything if it is opened alone. A tag identifies the state of each response, so a
  * client that already has it gets 304. With `maxBytes=`, anything but a file of at most that many bytes is answered with
  * 204, so that a page can ask for a text before it knows what is there. With `as=text`, the answer is the text that a
  * search finds in the file: decoded, in UTF-8 without a byte order mark; 204 if the file is not text. With `list=files`, a
@@ -99,12 +101,29 @@ export function rawHandler(services: ContentServices, sharePercent: number): Raw
         return new URLSearchParams(request.query).get("list") === "files"
           ? withPermit(files, "files", answer, () => sendFileNames(services, files, answer, found))
           : sendDirectory(answer, found);
-      return new URLSearchParams(request.query).get("as") === "text"
-        ? sendText(services, files, answer, found)
-        : sendFile(services, files, answer, found);
+      const form = new URLSearchParams(request.query).get("as");
+      if (form === "text") return sendText(services, files, answer, found);
+      return sendFile(services, files, answer, found, form === "media" ? mediaHeaders(entry.path) : plainText);
     });
   };
 }
+
+/** An image is sandboxed, as everything is unless a handler says otherwise. */
+function mediaHeaders(path: string): Headers {
+  const type = mediaType(path);
+  if (type === undefined) return plainText;
+  const headers = { "Content-Type": type, "X-Content-Type-Options": "nosniff" };
+  return type === "application/pdf" ? { ...headers, ...documentHeaders } : headers;
+}
+
+/**
+ * For a PDF, which the page of its file shows in a frame. No browser shows one that is sandboxed; its viewer is a page of
+ * the browser, in which the scripts of a document reach nothing of this site.
+ */
+const documentHeaders: Headers = {
+  "Content-Security-Policy": "default-src 'none'; object-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'self'",
+  "X-Frame-Options": "SAMEORIGIN",
+};
 
 /** `format=` takes precedence over what the client accepts. */
 function negotiateFormat(request: HttpRequest): ArchiveFormat | "text" {
@@ -127,10 +146,11 @@ async function sendFile(
   permits: FairSemaphore,
   answer: Answer,
   { commit, entry }: FoundEntry,
+  typeHeaders: Headers,
 ): Promise<void> {
   const { request, response } = answer;
   const etag = `"${entry.oid}"`;
-  const headers = { ...answer.headers, ...plainText, ETag: etag, "Accept-Ranges": "bytes" };
+  const headers = { ...answer.headers, ...typeHeaders, ETag: etag, "Accept-Ranges": "bytes" };
   if (isKnown(request.headers, etag)) return response.replyHead(304, headers, undefined);
   if (request.method === "HEAD") return response.replyHead(200, headers, entry.byteCount);
   const wanted = wantedBytes(request.headers, etag, entry.byteCount);

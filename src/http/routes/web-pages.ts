@@ -24,7 +24,10 @@ const pagePolicy = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
-  "img-src 'self'",
+  // Images in notebooks are data, to which a page gives an address of its own.
+  "img-src 'self' blob:",
+  // A PDF, which is the only answer that may be framed.
+  "frame-src 'self'",
   "font-src 'self'",
   "connect-src 'self'",
   "worker-src 'self'",

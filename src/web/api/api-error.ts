@@ -28,8 +28,12 @@ export function request(path: string, init: RequestInit = {}): Promise<Response>
  * The same for an address outside of `/.api/`, where the cookie is accepted without further headers. Only a request
  * without them is answered by what the document of the page has loaded in advance.
  */
-export function requestPage(path: string, signal: AbortSignal): Promise<Response> {
-  return send(path, { signal });
+export function requestPage(
+  path: string,
+  signal: AbortSignal,
+  headers?: Readonly<Record<string, string>>,
+): Promise<Response> {
+  return send(path, headers === undefined ? { signal } : { signal, headers });
 }
 
 const unreachable = "The server cannot be reached. Check the connection; it may also be restarting.";

@@ -55,6 +55,13 @@ export function highlightText({ text, path, language, longLines }: TextToHighlig
   return { lines: rows.map((row, at) => (shown[at] === lines[at] ? row : escapeHtml(lines[at]))), aborted: false };
 }
 
+/** The HTML of code in a language that its name tells; undefined if it is not known. The caller limits the time. */
+export function highlightCode(text: string, language: string): string | undefined {
+  const library = loadLibrary();
+  const grammar = grammarNames(text, "", language).find((name) => library.getLanguage(name) !== undefined);
+  return grammar && library.highlight(text, { language: grammar, ignoreIllegals: true }).value;
+}
+
 /** Like `highlightText`, but without highlighting. */
 export function plainLines(text: string): string[] {
   return splitLines(text).map(escapeHtml);

@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import { isSafeAddress, linkSchemes } from "../../base/html.js";
 import { TrawlError } from "../../base/errors.js";
 import type { RenderMarkdown } from "../../protocol/git-messages.js";
-import { MarkupTime, withinTime } from "./highlight.js";
+import { highlightCode, MarkupTime, withinTime } from "./highlight.js";
 
 /** Longer texts are not rendered. */
 const markdownUnitsMax = 1_000_000;
@@ -22,24 +22,31 @@ export function answerRenderMarkdown({ text }: RenderMarkdown): { readonly html:
 
 /**
  * The text as HTML that is safe in any page: it has no script, style or event handler, and no link but to `http`,
- * `https`, `mailto` and relative addresses, and no image but of relative addresses. CommonMark with tables, strikethrough, task lists and links without
- * brackets, as GitHub has them; HTML in the text is kept as far as it is safe. Undefined if the text is too long or
- * `time` is over.
+ * `https`, `mailto` and relative addresses, and no image but of relative addresses. CommonMark with tables, strikethrough, task lists, footnotes,
+ * headings that links find by their text, and links without brackets, as GitHub has them; HTML in the text is kept as far as it
+ * is safe. Code has colours if there is time for them. Undefined if the text is too long or `time` is over.
  */
 export function renderMarkdown(text: string, time: MarkupTime): string | undefined {
   if (text.length > markdownUnitsMax || time.leftMs <= 0) return undefined;
-  const { renderer, sanitize } = loadLibraries();
-  return withinTime(() => sanitize(renderer.render(text), safe), time);
+  const { coloured, plain, sanitize } = loadLibraries();
+  const half = new MarkupTime(false);
+  half.leftMs = time.leftMs / 2;
+  const html = withinTime(() => sanitize(coloured.render(text), safe), half);
+  time.leftMs -= time.leftMs / 2 - half.leftMs;
+  return html ?? withinTime(() => sanitize(plain.render(text), safe), time);
 }
 
 /** The parts of the libraries that are used here; their own types would make browser types available everywhere. */
 interface Libraries {
-  readonly renderer: Renderer;
+  /** With colours in code, and without. */
+  readonly coloured: Renderer;
+  readonly plain: Renderer;
   readonly sanitize: (html: string, options: object) => string;
 }
 
 interface Renderer {
   render(text: string): string;
+  use(plugin: unknown): Renderer;
   readonly core: { readonly ruler: { push(name: string, rule: (state: { readonly tokens: Token[] }) => void): void } };
 }
 
@@ -47,6 +54,7 @@ interface Token {
   readonly type: string;
   readonly children: Token[] | null;
   content: string;
+  attrSet(name: string, value: string): void;
 }
 
 let loaded: Libraries | undefined;
@@ -56,10 +64,36 @@ function loadLibraries(): Libraries {
   if (loaded !== undefined) return loaded;
   const require = createRequire(import.meta.url);
   const markdown = require("markdown-it") as (options: object) => Renderer;
-  const renderer = markdown({ html: true, linkify: true });
-  renderer.core.ruler.push("task-lists", ({ tokens }) => markTasks(tokens));
-  loaded = { renderer, sanitize: require("sanitize-html") as Libraries["sanitize"] };
+  const footnotes = require("markdown-it-footnote") as unknown;
+  const make = (highlight?: (code: string, language: string) => string): Renderer => {
+    const made = markdown({ html: true, linkify: true, highlight }).use(footnotes);
+    made.core.ruler.push("task-lists", ({ tokens }) => markTasks(tokens));
+    made.core.ruler.push("heading-ids", ({ tokens }) => nameHeadings(tokens));
+    return made;
+  };
+  // The text as it is, if the function returns "".
+  const coloured = make((code, language) => (language === "" ? "" : (highlightCode(code, language) ?? "")));
+  loaded = { coloured, plain: make(), sanitize: require("sanitize-html") as Libraries["sanitize"] };
   return loaded;
+}
+
+/** Each heading gets the id by which other people's links know it: its text without punctuation, and a number if it repeats. */
+function nameHeadings(tokens: readonly Token[]): void {
+  const counts = new Map<string, number>();
+  for (let at = 1; at < tokens.length; at++) {
+    if (tokens[at - 1].type !== "heading_open") continue;
+    const text = (tokens[at].children ?? [])
+      .map(({ type, content }) => (type === "html_inline" ? "" : content))
+      .join("");
+    const name = text
+      .trim()
+      .toLowerCase()
+      .replace(/[^\p{L}\p{M}\p{N}\p{Pc} -]/gu, "")
+      .replaceAll(" ", "-");
+    const count = counts.get(name) ?? 0;
+    counts.set(name, count + 1);
+    if (name !== "") tokens[at - 1].attrSet("id", count === 0 ? name : `${name}-${count}`);
+  }
 }
 
 /** Shows the box of each item of a task list as a character. */
@@ -82,18 +116,22 @@ const boxLength = 4;
 const tags =
   "a b blockquote br code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i img ins kbd li ol p pre q s samp span strike strong sub summary sup table tbody td tfoot th thead tr tt ul var";
 
+/** What ids in a text begin with, as on GitHub, and links to them. */
+const idPrefix = "user-content-";
+
 /** Options of sanitize-html. Whatever is not listed is dropped; the text of unknown elements is kept. */
 const safe = {
   allowedTags: tags.split(" "),
   allowedAttributes: {
     a: ["href", "title", "rel"],
     img: ["src", "alt", "title", "width", "height"],
+    "*": ["id"],
     ol: ["start"],
     td: ["align"],
     th: ["align"],
     details: ["open"],
   },
-  allowedClasses: { code: ["language-*"] },
+  allowedClasses: { code: ["language-*"], span: ["hljs-*"] },
   allowedSchemes: linkSchemes,
   // An image of another host would tell that host who reads the text.
   allowedSchemesByTag: { img: [] },
@@ -101,9 +139,19 @@ const safe = {
   parseStyleAttributes: false,
   nestingLimit: depthMax,
   transformTags: {
-    a: (tagName: string, { href, ...attribs }: Attributes) => ({
+    a: (tagName: string, { href, name, ...attribs }: Attributes) => ({
       tagName,
-      attribs: { ...(isSafe(href, linkSchemes) ? { href } : {}), ...attribs, rel: "nofollow noreferrer" },
+      attribs: {
+        ...(isSafe(href, linkSchemes) ? { href: href.replace(/^#(?=.)/, `#${idPrefix}`) } : {}),
+        ...(name === undefined ? {} : { id: name }),
+        ...attribs,
+        rel: "nofollow noreferrer",
+      },
+    }),
+    // A name that the page around it has for itself is never one of the text.
+    "*": (tagName: string, { id, ...attribs }: Attributes) => ({
+      tagName,
+      attribs: id ? { id: idPrefix + id, ...attribs } : attribs,
     }),
     img: (tagName: string, { src, ...attribs }: Attributes) => ({
       tagName,
@@ -114,6 +162,6 @@ const safe = {
 
 type Attributes = Readonly<Record<string, string>>;
 
-function isSafe(address: string | undefined, schemes: readonly string[]): boolean {
+function isSafe(address: string | undefined, schemes: readonly string[]): address is string {
   return address !== undefined && isSafeAddress(address, schemes);
 }

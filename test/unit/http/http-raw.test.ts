@@ -41,6 +41,9 @@ const first = fixture.commit({
     link: { symlink: "../../etc/passwd" },
     module: { gitlink: "1".repeat(40) },
     "page.html": "<script>alert(1)</script>",
+    "seen/dot.PNG": binary,
+    "seen/evil.svg": "<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>",
+    "seen/a.pdf": "%PDF-1.1\n",
     "encoded/utf-16le.txt": Buffer.from("\ufeffgrüße\r\nおはよう\n", "utf16le"),
     "encoded/utf-16be.txt": Buffer.from("\ufeffgrüße\n", "utf16le").swap16(),
     "encoded/utf-8.txt": "\ufeffgrüße\n",
@@ -224,6 +227,22 @@ t.test("a file as the text that a search finds in it", async (t) => {
   t.same((await ask(raw("encoded/utf-8.txt"))).body, Buffer.from("\ufeffgrüße\n"), "otherwise its bytes");
 });
 
+t.test("an image or a PDF has its type if a page asks for it, and can do nothing alone", async (t) => {
+  for (const [path, type, policy] of [
+    ["seen/dot.PNG", "image/png", /; sandbox$/],
+    ["seen/evil.svg", "image/svg+xml", /; sandbox$/],
+    ["seen/a.pdf", "application/pdf", /frame-ancestors 'self'$/],
+    ["page.html", "text/plain; charset=utf-8", /; sandbox$/],
+  ] as const) {
+    const { headers } = await ask(`${raw(path)}?as=media`);
+    t.equal(headers["content-type"], type, path);
+    t.equal(headers["x-content-type-options"], "nosniff", path);
+    t.match(headers["content-security-policy"], policy, path);
+    t.match(headers["content-security-policy"], /^default-src 'none'/, path);
+    t.match((await ask(raw(path))).headers["content-type"], /^text\/plain/, path);
+  }
+});
+
 t.test("ranges", async (t) => {
   const rows: readonly (readonly [range: string, status: number, contentRange: string | undefined, body: string])[] = [
     ["bytes=0-3", 206, "bytes 0-3/10", "abcd"],
@@ -282,7 +301,7 @@ t.test("conditional requests", async (t) => {
 t.test("directories", async (t) => {
   t.equal(
     (await ask(raw(""))).body.toString(),
-    "a dir/\nbinary.dat\nempty\nencoded/\nlarge.dat\nlate.txt\nletters.txt\nlink\nmodule\npage.html\nsrc/\n",
+    "a dir/\nbinary.dat\nempty\nencoded/\nlarge.dat\nlate.txt\nletters.txt\nlink\nmodule\npage.html\nseen/\nsrc/\n",
   );
   for (const path of ["src", "src/"]) t.equal((await ask(raw(path))).body.toString(), "-/\na&amp;b.c\ndeep/\n", path);
   t.equal((await ask("/git.example/raw/-/raw", {}, "HEAD")).status, 200);

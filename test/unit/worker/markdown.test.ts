@@ -11,7 +11,7 @@ import { fc, runs } from "../../support/property.js";
 const render = (text: string): string => renderMarkdown(text, new MarkupTime(true)) ?? "not rendered";
 
 t.test("what GitHub renders is rendered", async (t) => {
-  t.equal(render("# A *b*\n"), "<h1>A <em>b</em></h1>\n");
+  t.equal(render("# A *b*\n"), '<h1 id="user-content-a-b">A <em>b</em></h1>\n');
   t.match(render("| a | b |\n|---|--:|\n| 1 | 2 |\n"), /<td>1<\/td>/);
   t.equal(render("~~a~~"), "<p><s>a</s></p>\n");
   t.match(render("- [ ] a\n- [x] b\n"), /<li>\u2610 a<\/li>\n<li>\u2611 b<\/li>/);
@@ -20,8 +20,18 @@ t.test("what GitHub renders is rendered", async (t) => {
     '<p>see <a href="https://a.example/b" rel="nofollow noreferrer">https://a.example/b</a></p>\n',
   );
   t.equal(render("[a](docs/b.md#c)"), '<p><a href="docs/b.md#c" rel="nofollow noreferrer">a</a></p>\n');
-  t.equal(render("```js\n1 < 2\n```\n"), '<pre><code class="language-js">1 &lt; 2\n</code></pre>\n');
+  t.equal(
+    render("```js\n1 < 2\n```\n"),
+    '<pre><code class="language-js"><span class="hljs-number">1</span> &lt; <span class="hljs-number">2</span>\n</code></pre>\n',
+  );
   t.equal(render("<details open><summary>a</summary>b</details>"), "<details open><summary>a</summary>b</details>");
+  t.equal(render("```none\na\n```\n"), '<pre><code class="language-none">a\n</code></pre>\n');
+  const twice = render("# Ä b-c!\n\n## Ä b-c\n\n# !\n\n[up](#ä-b-c)");
+  t.match(twice, /^<h1 id="user-content-ä-b-c">.*<h2 id="user-content-ä-b-c-1">.*<h1>!/s);
+  t.match(twice, /href="#user-content-%C3%A4-b-c"/);
+  const note = render("a[^1]\n\n[^1]: The note.\n");
+  t.match(note, /<a id="user-content-fnref1" href="#user-content-fn1" rel="nofollow noreferrer">\[1\]<\/a>/);
+  t.match(note, /<li id="user-content-fn1"><p>The note. <a href="#user-content-fnref1"/);
   t.equal(render("![a](b.png)"), '<p><img src="b.png" alt="a" /></p>\n');
 });
 
@@ -29,7 +39,9 @@ t.test("what could run, load or mislead is dropped", async (t) => {
   const cases: readonly [text: string, html: string][] = [
     ["<script>alert(1)</script>", ""],
     ["<style>a{}</style>", ""],
-    ['<p onclick="a()" style="color:red" id="x" class="y">b</p>', "<p>b</p>"],
+    ['<p onclick="a()" style="color:red" id="x" class="y">b</p>', '<p id="user-content-x">b</p>'],
+    ['<a name="main">b</a>', '<a id="user-content-main" rel="nofollow noreferrer">b</a>'],
+    ['<span class="hljs-string panel">b</span>', '<span class="hljs-string">b</span>'],
     ['<img src="a.png" onerror="b()">', '<img src="a.png" />'],
     ['<img src="data:image/svg+xml,x">', "<img />"],
     ['<img src="https://a.example/b.png" alt="c">', '<img alt="c" />'],
@@ -169,7 +181,10 @@ t.test("over GraphQL", async (t) => {
       `{ repository(name: "example.org/a") { commit(rev: "HEAD") { blob(path: "${path}") { richHTML${field} } } } }`,
     );
   const blob = (richHTML: string) => ({ data: { repository: { commit: { blob: { richHTML } } } } });
-  t.strictSame(await file("README.md", ""), blob("<h1>A</h1>\n<p><b>b</b></p>\n<p><em>c</em></p>\n"));
+  t.strictSame(
+    await file("README.md", ""),
+    blob('<h1 id="user-content-a">A</h1>\n<p><b>b</b></p>\n<p><em>c</em></p>\n'),
+  );
   t.strictSame(await file("README.md", "(startLine: 5)"), blob("<p><em>c</em></p>\n"));
   t.strictSame(await file("a.txt", ""), blob(""), "only Markdown is rendered");
   t.strictSame(await ask(daemon.url, '{ renderMarkdown(markdown: "a <script>b</script> *c*") }'), {

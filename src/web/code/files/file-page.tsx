@@ -5,6 +5,8 @@ import { FoundCommit } from "../found.js";
 import { navigate } from "../../route/router.js";
 import { Failure, State, Waiting } from "../../ui/states.js";
 import { directoryUrl } from "../code-urls.js";
+import { usePart } from "../../route/load-part.js";
+import { fileKind } from "./rendered/file-kind.js";
 import { LargeFile } from "./large-file.js";
 import { TextFile } from "./text-file.js";
 import { formatCount } from "../../ui/numbers.js";
@@ -70,6 +72,9 @@ function WithoutText({ path, entry, error }: WithoutTextProps) {
       </State>
     );
   if (isDirectory) return null;
+  const kind = fileKind(path.path);
+  if ((entry.byteSize ?? 0) > pageTextBytesMax && (kind === "image" || kind === "pdf"))
+    return <BinaryFile path={path} byteCount={entry.byteSize ?? 0} />;
   if ((entry.byteSize ?? 0) > pageTextBytesMax) return <LargeFile path={path} byteCount={entry.byteSize ?? 0} />;
   return error === undefined ? (
     <Waiting what="the text" />
@@ -78,14 +83,33 @@ function WithoutText({ path, entry, error }: WithoutTextProps) {
   );
 }
 
-function BinaryFile({ path, byteCount }: { readonly path: PagePath; readonly byteCount: number }) {
+interface BinaryProps {
+  readonly path: PagePath;
+  readonly byteCount: number;
+}
+
+/** A file without text: what it looks like, or its bytes. */
+function BinaryFile({ path, byteCount }: BinaryProps) {
+  const kind = fileKind(path.path);
+  const { part, error } = usePart(true, () => import("./rendered/rendered-file.js"));
   return (
-    <State title="The file is not text">
-      <p>It has {formatCount(byteCount)} bytes.</p>
-      <a class="button" href={pageUrl(path, "raw", path.path)} download={path.path.split("/").at(-1)}>
-        Download
-      </a>
-    </State>
+    <section class="panel file" aria-label={path.path}>
+      <h1 class="unseen">{path.path}</h1>
+      <div class="panel-head file-tools">
+        <span class="soft small">
+          {kind === undefined && "The file is not text. "}
+          {formatCount(byteCount)} bytes
+        </span>
+        <a class="button quiet" href={pageUrl(path, "commits", path.path)}>
+          History
+        </a>
+        <a class="button quiet" href={pageUrl(path, "raw", path.path)} download={path.path.split("/").at(-1)}>
+          Download
+        </a>
+      </div>
+      {error !== undefined && <Failure what="The file could not be shown" error={error} />}
+      {part !== undefined && <part.RenderedBinary kind={kind} path={path} byteCount={byteCount} />}
+    </section>
   );
 }
 

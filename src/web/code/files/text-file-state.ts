@@ -7,7 +7,8 @@ import { painted } from "../../ui/delay.js";
 import { addKeys } from "../../ui/keys.js";
 import { loadPart } from "../../route/load-part.js";
 import { readBlame, FileView, readHighlighting } from "./file-view.js";
-import { hasSwitch, readLineRange, withLineRange, withSwitch } from "./line-range.js";
+import { hasSwitch, readLineRange, withSwitch } from "./line-range.js";
+import { addressOfLines } from "./rendered/file-kind.js";
 
 export interface FileState {
   /** Undefined before the text is in the document. */
@@ -27,7 +28,7 @@ export function useFileView(path: PagePath, text: string, host: RefObject<HTMLDi
     if (host.current === null) return undefined;
     const stop = new AbortController();
     const shown = new FileView(host.current, text, {
-      select: (range) => navigate(withLineRange(address.peek(), range), "replace"),
+      select: (range) => navigate(addressOfLines(address.peek(), file, range), "replace"),
       choose: (chosen) => {
         word.value = chosen;
       },

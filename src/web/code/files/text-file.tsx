@@ -5,12 +5,13 @@ import { useRef } from "preact/hooks";
 import { type PagePath, pageUrl } from "../../../model/page-path.js";
 import { useGraphql } from "../../api/use-graphql.js";
 import { address, navigate } from "../../route/router.js";
-import { ErrorText, Notice } from "../../ui/states.js";
+import { ErrorText, Failure, Notice } from "../../ui/states.js";
 import { repositoryFilter, searchUrl } from "../code-urls.js";
 import { CopyMenu } from "./copy-menu.js";
 import { readLineRange, withLineRange } from "./line-range.js";
 import { Outline } from "./outline.js";
-import { RenderedText } from "./readme.js";
+import { usePart } from "../../route/load-part.js";
+import { addressOfView, asksForRendered, fileKind } from "./rendered/file-kind.js";
 import { type FileActions, useBlame, useFileKeys, useFileView, useNames } from "./text-file-state.js";
 import { formatAmount } from "../../ui/numbers.js";
 
@@ -27,7 +28,9 @@ export function TextFile({ path, text, oid }: TextFileProps) {
   const { view, error, word } = useFileView(path, text, host);
   const isWrapped = useSignal(false);
   const hasOutline = useSignal(false);
-  const isRendered = useSignal(false);
+  const kind = fileKind(path.path);
+  const isRendered = kind !== undefined && asksForRendered(address.value);
+  const rendered = usePart(isRendered, () => import("./rendered/rendered-file.js"));
   const blame = useBlame(path, view, error);
   const actions: FileActions = {
     wrap: () => (isWrapped.value = !isWrapped.peek()),
@@ -51,16 +54,24 @@ export function TextFile({ path, text, oid }: TextFileProps) {
             {view.value !== undefined && formatAmount(view.value.lineCount, "line")}
           </span>
         </span>
-        {/\.(md|markdown|mkd)$/i.test(path.path) && (
-          <Switch label="Rendered" isOn={isRendered.value} act={() => (isRendered.value = !isRendered.peek())} />
+        {kind !== undefined && (
+          <Switch
+            label="Rendered"
+            isOn={isRendered}
+            act={() => navigate(addressOfView(address.peek(), !isRendered), "replace")}
+          />
         )}
-        <Switch label="Outline" isOn={hasOutline.value} act={actions.outline} />
-        <Switch
-          label={blame.state.value === "waiting" ? "Blame…" : "Blame"}
-          isOn={blame.state.value !== "off"}
-          act={actions.blame}
-        />
-        <Switch label="Wrap" isOn={isWrapped.value} act={actions.wrap} />
+        {!isRendered && (
+          <>
+            <Switch label="Outline" isOn={hasOutline.value} act={actions.outline} />
+            <Switch
+              label={blame.state.value === "waiting" ? "Blame…" : "Blame"}
+              isOn={blame.state.value !== "off"}
+              act={actions.blame}
+            />
+            <Switch label="Wrap" isOn={isWrapped.value} act={actions.wrap} />
+          </>
+        )}
         <FileLinks path={path} />
         <CopyMenu
           forms={{
@@ -77,13 +88,14 @@ export function TextFile({ path, text, oid }: TextFileProps) {
           </span>
         </Notice>
       )}
-      {isRendered.value && (
+      {isRendered && kind !== undefined && (
         <>
           <h2 class="unseen">Rendered</h2>
-          <RenderedText path={path} file={path.path} />
+          {rendered.error !== undefined && <Failure what="The file could not be shown" error={rendered.error} />}
+          {rendered.part !== undefined && <rendered.part.RenderedFile kind={kind} path={path} text={text} />}
         </>
       )}
-      <div class="file-body" hidden={isRendered.value}>
+      <div class="file-body" hidden={isRendered}>
         {hasOutline.value && <Outline path={path} text={text} view={view.value} />}
         <div
           ref={host}
