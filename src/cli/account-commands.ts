@@ -297,8 +297,11 @@ class AccountCommands {
     return callDaemon(this.#dataDirectory, { method, path, body, progress: () => undefined });
   }
 
-  #printUser({ name, isSiteAdmin, isSuspended, createdAt }: User): void {
-    const states = [...(isSiteAdmin ? ["site admin"] : []), ...(isSuspended === true ? ["suspended"] : [])];
+  #printUser({ name, isSiteAdmin, suspendedBy = [], createdAt }: User): void {
+    const states = [
+      ...(isSiteAdmin ? ["site admin"] : []),
+      ...(suspendedBy.length > 0 ? [`suspended by ${suspendedBy.join(" and ")}`] : []),
+    ];
     this.#print([name, ...states, `created ${createdAt}`].join("  "));
   }
 

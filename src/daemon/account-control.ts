@@ -36,7 +36,8 @@ export function accountHandlers(daemon: () => Controlled): ControlHandlers {
       const [isSiteAdmin, isSuspended] = [flagIn(body, "isSiteAdmin"), flagIn(body, "isSuspended")];
       const changes = {
         ...(isSiteAdmin === undefined ? {} : { isSiteAdmin }),
-        ...(isSuspended === undefined ? {} : { isSuspended }),
+        // An operator opens the account whoever has suspended it.
+        ...(isSuspended === undefined ? {} : { suspendedBy: isSuspended ? (["operator"] as const) : [] }),
       };
       return daemon().accounts.updateUser(params["NAME"] ?? "", changes, operator);
     },

@@ -517,7 +517,7 @@ async function startDirectory(t: Test, options: object = {}) {
 }
 
 t.test("a directory creates, suspends and deletes accounts", async (t) => {
-  const { scene, directory } = await startDirectory(t);
+  const { scene, directory, configure } = await startDirectory(t);
   const { site } = scene;
   // As Okta does it: it asks whether there is one, creates it, and replaces it.
   const filter = `/Users?filter=${encodeURIComponent('userName eq "EVE@acme.example"')}&startIndex=1&count=100`;
@@ -565,13 +565,39 @@ t.test("a directory creates, suspends and deletes accounts", async (t) => {
   });
   t.equal(await scene.nameOf(visitor), undefined, "the session has ended");
   t.equal(await withToken(), 401, "tokens open nothing");
-  t.match(await scene.signIn("subject-of-eve"), { status: 403, problem: /Your account is suspended by Acme/ });
+  t.match(await scene.signIn("subject-of-eve"), { status: 403, problem: /Your account is suspended/ });
   t.match(await directory.patch(`/Users/${id}`, { op: "replace", value: { active: true, "name.givenName": "Eva" } }), {
     json: { active: true, name: { givenName: "Eva", familyName: "Example" } },
   });
   t.equal(await withToken(), 200, "what was there before is there again");
   t.equal(await scene.nameOf(visitor), undefined, "but the browser signs in again");
   t.equal(await scene.nameOf((await scene.signIn("subject-of-eve")).visitor), "eve");
+
+  // What the directory says does not open what an operator has closed, nor what it does not speak of.
+  const set = (option: string) => runCommand("user", "set", "eve", option, "--data", site.daemon.data);
+  await set("--suspended");
+  t.match(await directory.ask("PUT", `/Users/${id}`, eve), { status: 200, json: { active: true } });
+  t.equal(await withToken(), 401);
+  await directory.patch(`/Users/${id}`, { op: "replace", path: "active", value: false });
+  await directory.ask("PUT", `/Users/${id}`, { ...eve, active: undefined });
+  t.match((await directory.ask("PUT", `/Users/${id}`, { ...eve, active: null })).status, 400);
+  t.match(await directory.ask("GET", `/Users/${id}`), { json: { active: false } });
+  t.match(await set("--no-suspended"), { exitCode: 0, out: /^eve {2}created/ });
+  t.equal(await withToken(), 200, "an operator opens all");
+
+  // Whoever is suspended does not get another account by the address.
+  await scene.configure({ signUp: "all", linkVerifiedEmail: true });
+  const bob = await site.userId("bob");
+  await site.data(
+    "admin",
+    'mutation ($user: ID!) { addUserEmail(user: $user, email: "bob@acme.example") { alwaysNil } setUserEmailVerified(user: $user, email: "bob@acme.example", verified: true) { alwaysNil } }',
+    { user: bob },
+  );
+  await runCommand("user", "set", "bob", "--suspended", "--data", site.daemon.data);
+  scene.provider.claims.set("robert", { email: "bob@acme.example", email_verified: true });
+  t.match(await scene.signIn("robert"), { status: 403, problem: /Your account is suspended/ });
+  await runCommand("user", "set", "bob", "--no-suspended", "--data", site.daemon.data);
+  await configure();
 
   // The same person under another subject.
   await directory.ask("PUT", `/Users/${id}`, { ...eve, externalId: "another subject" });
@@ -628,7 +654,7 @@ t.test("a directory sees and changes only what it has sent", async (t) => {
   // Operators do the same, also without a directory.
   const set = (...words: readonly string[]) => runCommand("user", "set", ...words, "--data", site.daemon.data);
   t.match(await set("admin", "--suspended"), { exitCode: 2, err: /"admin" is the only site admin/ });
-  t.match(await set("bob", "--suspended"), { exitCode: 0, out: /^bob {2}suspended {2}created/ });
+  t.match(await set("bob", "--suspended"), { exitCode: 0, out: /^bob {2}suspended by operator {2}created/ });
   const asBob = { headers: { authorization: site.authorization("admin as bob") ?? "" } };
   t.match(await (await fetch(`${scene.url}/.api/client-config`, asBob)).text(), /sudo to nonexistent user/);
   t.match(await set("bob"), { exitCode: 2, err: /nothing to change/ });
@@ -675,8 +701,20 @@ t.test("groups of a directory are members of organizations", async (t) => {
     json: { scimType: "invalidValue", detail: /no user 999999 in this directory/ },
   });
   t.match(await directory.ask("POST", "/Groups", { displayName: "DEVS" }), { status: 409 });
+  t.match(await directory.patch(`/Groups/${group}`, { op: "replace", path: `members[value eq "${two}"]`, value: [] }), {
+    status: 400,
+    json: { scimType: "invalidPath" },
+  });
   const other = await directory.create("Groups", { displayName: "others", members: [member(one)] });
   t.same(await core(), ["ann", "two"], "a group without an organization");
+  await configure({ organizations: { devs: "core", others: "core" } });
+  await until("the configuration holds", async () => (await core()).includes("one"));
+  // One organization that cannot be made keeps nobody in another one.
+  await configure({ organizations: { others: "ann", devs: "core" } });
+  await until("the configuration holds", async () => !(await core()).includes("one"));
+  await directory.patch(`/Groups/${group}`, { op: "remove", path: "members" });
+  t.same(await core(), ["ann"]);
+  await directory.patch(`/Groups/${group}`, { op: "add", path: "members", value: [member(two)] });
   await configure({ organizations: { devs: "core", others: "core" } });
   await until("the configuration holds", async () => (await core()).includes("one"));
   t.equal((await directory.ask("DELETE", `/Groups/${other}`)).status, 204);

@@ -76,6 +76,7 @@ export function hollowServices(search: Partial<SearchHandler>, ready: boolean): 
       // Nobody has a token.
       directory: { configs: [] } as unknown as Services["scim"]["directory"],
       readSecret: () => "",
+      log: silentLog(),
       recordRefusal: () => undefined,
     },
     webhooks: {

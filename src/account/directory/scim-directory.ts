@@ -66,13 +66,7 @@ export class ScimDirectory {
   /** Takes the place of what was configured before. Caller guarantees: the accounts are loaded. */
   configure(configs: readonly ProviderConfig[]): void {
     this.#configs = configs.filter(({ scimToken }) => scimToken !== "");
-    for (const config of this.#configs)
-      this.#setMemberships(config, { from: "configuration" }).catch((error: unknown) =>
-        this.#log.error(
-          { err: error, provider: config.name },
-          `the members of organizations could not be set: ${errorMessage(error)}`,
-        ),
-      );
+    for (const config of this.#configs) void this.#setMemberships(config, { from: "configuration" });
   }
 
   /** The providers that have a directory. */
@@ -103,7 +97,7 @@ export class ScimDirectory {
   }
 
   async createUser(config: ProviderConfig, body: unknown, url: string, sender: Sender): Promise<Resource> {
-    const fields = readUser(body);
+    const fields = readUser(body, true);
     const { provisioned } = this.#accounts;
     if (
       provisioned.userNamed(config.name, fields.userName) !== undefined ||
@@ -113,12 +107,13 @@ export class ScimDirectory {
     const now = new Date().toISOString();
     const entry = toEntry(config, fields, { createdAt: now, changedAt: now });
     const { id } = await asScim(async () => this.#enter(config, entry, fields.active, actor(config, sender)));
-    await this.#setMemberships(config, sender);
+    // Whoever was a member before is one now by groups only.
+    if (this.#accounts.organizations.ofUser(id).length > 0) await this.#setMemberships(config, sender);
     return this.user(config, String(id), url);
   }
 
   replaceUser(config: ProviderConfig, id: string, body: unknown, url: string, sender: Sender): Promise<Resource> {
-    return this.#changeUser(config, id, () => readUser(body), url, sender);
+    return this.#changeUser(config, id, ({ active }) => readUser(body, active), url, sender);
   }
 
   patchUser(config: ProviderConfig, id: string, body: unknown, url: string, sender: Sender): Promise<Resource> {
@@ -196,19 +191,19 @@ export class ScimDirectory {
   }
 
   /** The account of a new user of the directory: the one that is linked already, or a new one. */
-  async #enter(config: ProviderConfig, entry: DirectoryEntry, isActive: boolean, by: Actor): Promise<User> {
+  async #enter(config: ProviderConfig, entry: DirectoryEntry, active: boolean, by: Actor): Promise<User> {
     const email = primaryEmail(entry);
     const identity = findIdentity(config, entry);
     const known = this.#users.findFor(config, identity, email);
-    const provisioning = toProvisioning(config, entry, isActive);
+    const provisioning = toProvisioning(config, entry, active);
     if (known === undefined) {
-      const user = await this.#users.createFor(config, entry, identity?.subject ?? "", email, by);
-      return isActive ? user : this.#accounts.provision(user.id, () => provisioning, by);
+      return this.#users.createFor(config, entry, { subject: identity?.subject ?? "", email, isActive: active }, by);
     }
     return this.#accounts.provision(
       known.id,
       (_, before) => {
-        if (before === undefined) return provisioning;
+        // That of a provider which is not configured any more, as after it was renamed.
+        if (before === undefined || !this.#configs.some(({ name }) => name === before.provider)) return provisioning;
         throw new ScimError(409, "the account of this user belongs to another user of a directory", "uniqueness");
       },
       by,
@@ -229,7 +224,7 @@ export class ScimDirectory {
         (user) => {
           // As it is now: several requests may change it at the same time.
           const before = this.#requireUser(config, id);
-          const fields = change({ ...before, active: user.isSuspended !== true });
+          const fields = change({ ...before, active: isActive(user) });
           const times = { createdAt: before.createdAt, changedAt: new Date().toISOString() };
           return toProvisioning(config, toEntry(config, fields, times), fields.active);
         },
@@ -290,28 +285,43 @@ export class ScimDirectory {
   }
 
   #show(user: ProvisionedUser, url: string): Resource {
-    const active = this.#accounts.activeUser(user.id) !== undefined;
+    const account = this.#accounts.user(user.id);
+    const active = account !== undefined && isActive(account);
     return showUser(user, { active, groups: this.#accounts.provisioned.groupsOf(user.id), url });
   }
 
-  /** Makes the members of the organizations of this provider those of its groups; one after another. */
+  /**
+   * Makes the members of the organizations of this provider those of its groups, after earlier changes. What cannot be set is logged: the
+   * directory has been stored all the same, and it is tried again at the next change.
+   */
   #setMemberships(config: ProviderConfig, sender: Sender): Promise<void> {
-    const done = this.#memberships.then(async () => {
+    this.#memberships = this.#memberships.then(async () => {
+      const wanted = await resultWhileYielding(this.#findMembers(config));
       const { provisioned, organizations } = this.#accounts;
-      const wanted = new Map<string, Set<number>>();
-      for (const name of Object.values(config.organizations)) wanted.set(name, new Set());
-      for (const group of provisioned.groups()) {
-        const name = Object.hasOwn(config.organizations, group.displayName)
-          ? config.organizations[group.displayName]
-          : undefined;
-        if (group.provider !== config.name || name === undefined) continue;
-        for (const id of group.memberIds) wanted.get(name)?.add(id);
-      }
       const isDecided = (id: number): boolean => provisioned.user(id)?.provider === config.name;
-      for (const [name, ids] of wanted) await organizations.setMembers(name, ids, isDecided, actor(config, sender));
+      for (const [name, ids] of wanted)
+        await organizations
+          .setMembers(name, ids, isDecided, actor(config, sender))
+          .catch((error: unknown) =>
+            this.#log.error(
+              { err: error, provider: config.name, organization: name },
+              `the members of an organization could not be set: ${errorMessage(error)}`,
+            ),
+          );
     });
-    this.#memberships = done.catch(() => undefined);
-    return done;
+    return this.#memberships;
+  }
+
+  /** The members of each organization of this provider, by its groups. */
+  *#findMembers({ name: provider, organizations }: ProviderConfig): Generator<void, ReadonlyMap<string, Set<number>>> {
+    const wanted = new Map(Object.values(organizations).map((name) => [name, new Set<number>()]));
+    for (const group of [...this.#accounts.provisioned.groups()]) {
+      const name = Object.hasOwn(organizations, group.displayName) ? organizations[group.displayName] : undefined;
+      if (group.provider !== provider || name === undefined) continue;
+      for (const id of group.memberIds) wanted.get(name)?.add(id);
+      yield;
+    }
+    return wanted;
   }
 }
 
@@ -358,6 +368,11 @@ function cutPage<T>(
 
 function countMembers({ memberIds }: ProvisionedGroup): number {
   return 1 + memberIds.length;
+}
+
+/** Whether the directory has not suspended the user; an operator may have. */
+function isActive({ suspendedBy = [] }: User): boolean {
+  return !suspendedBy.includes("directory");
 }
 
 function toKey(id: string): number {

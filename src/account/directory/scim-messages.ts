@@ -5,7 +5,12 @@
 import { type Filter, parse } from "scim2-parse-filter";
 import { errorMessage } from "../../base/errors.js";
 import { isObject } from "../../base/is-object.js";
-import type { DirectoryEmail, DirectoryEntry, ProvisionedGroup } from "../identity/provisioned.js";
+import {
+  type DirectoryEmail,
+  type DirectoryEntry,
+  groupMembersMax,
+  type ProvisionedGroup,
+} from "../identity/provisioned.js";
 
 const core = "urn:ietf:params:scim:schemas:core:2.0";
 const api = "urn:ietf:params:scim:api:messages:2.0";
@@ -38,15 +43,7 @@ const emailsMax = 20;
 const operationsMax = 1_000;
 const filterCharsMax = 1_000;
 
-const noUser: UserFields = {
-  userName: "",
-  externalId: "",
-  displayName: "",
-  givenName: "",
-  familyName: "",
-  emails: [],
-  active: true,
-};
+const noUser = { userName: "", externalId: "", displayName: "", givenName: "", familyName: "", emails: [] } as const;
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -57,18 +54,24 @@ interface Operation {
   readonly value: unknown;
 }
 
+interface PathFilter {
+  readonly holds: (value: Json) => boolean;
+  /** The text that an attribute has to be equal to, if nothing else is asked for. */
+  readonly equality: { readonly attribute: string; readonly value: string } | undefined;
+}
+
 interface Path {
   /** In lower case; "" for the whole resource. */
   readonly attribute: string;
   /** Which values are meant, of several. */
-  readonly filter: ((value: Json) => boolean) | undefined;
+  readonly filter: PathFilter | undefined;
   /** In lower case; "" for the whole value. */
   readonly part: string;
 }
 
-/** The user that a client describes as a whole. Throws `ScimError`. */
-export function readUser(body: unknown): UserFields {
-  const user = assignAll(noUser, toJson(body, "the body"), "replace");
+/** The user that a client describes as a whole; `active` stays what it is if the client says nothing of it. Throws `ScimError`. */
+export function readUser(body: unknown, active: boolean): UserFields {
+  const user = assignAll({ ...noUser, active }, toJson(body, "the body"), "replace");
   if (user.userName === "") throw new ScimError(400, "userName is required", "invalidValue");
   return user;
 }
@@ -104,7 +107,8 @@ function assign(user: UserFields, path: Path, value: unknown, op: Operation["op"
     case "displayname":
       return { ...user, displayName: toText(value, "displayName") };
     case "active":
-      return { ...user, active: toBoolean(value ?? true) };
+      // Nothing that says less than "true" opens an account.
+      return { ...user, active: toBoolean(value) };
     case "name":
       return assignName(user, part, value);
     case "emails":
@@ -131,7 +135,7 @@ function assignEmails(
   value: unknown,
   op: Operation["op"],
 ): readonly DirectoryEmail[] {
-  const isMeant = (email: DirectoryEmail): boolean => filter === undefined || filter({ ...email });
+  const isMeant = (email: DirectoryEmail): boolean => filter === undefined || filter.holds({ ...email });
   let changed: readonly DirectoryEmail[];
   if (part !== "") {
     const set = (email: DirectoryEmail): DirectoryEmail => assignEmail(email, part, value);
@@ -170,62 +174,59 @@ export function primaryEmail({ emails }: Pick<UserFields, "emails">): string {
   return (emails.find(({ primary }) => primary) ?? emails[0])?.value ?? "";
 }
 
+/** A group that is being changed: a Set, because there may be a thousand changes of one member each. */
+interface GroupDraft {
+  displayName: string;
+  externalId: string;
+  readonly members: Set<number>;
+}
+
 /** The group that a client describes as a whole. Throws `ScimError`. */
 export function readGroup(body: unknown): GroupFields {
-  const group = assignAllOfGroup(
-    { displayName: "", externalId: "", memberIds: [] },
-    toJson(body, "the body"),
-    "replace",
-  );
-  if (group.displayName === "") throw new ScimError(400, "displayName is required", "invalidValue");
-  return group;
+  const draft: GroupDraft = { displayName: "", externalId: "", members: new Set() };
+  assignAllOfGroup(draft, toJson(body, "the body"), "replace");
+  return toGroup(draft);
 }
 
 /** The group after the operations of a client. Throws `ScimError`. */
-export function patchGroup(group: GroupFields, body: unknown): GroupFields {
-  const patched = readOperations(body).reduce(
-    (before, { op, path, value }) =>
-      path.attribute === ""
-        ? assignAllOfGroup(before, toJson(value, "the value of an operation without path"), op)
-        : assignToGroup(before, path, value, op),
-    group,
-  );
-  if (patched.displayName === "") throw new ScimError(400, "displayName is required", "invalidValue");
-  return patched;
+export function patchGroup({ displayName, externalId, memberIds }: GroupFields, body: unknown): GroupFields {
+  const draft: GroupDraft = { displayName, externalId, members: new Set(memberIds) };
+  for (const { op, path, value } of readOperations(body))
+    if (path.attribute === "") assignAllOfGroup(draft, toJson(value, "the value of an operation without path"), op);
+    else assignToGroup(draft, path, value, op);
+  return toGroup(draft);
 }
 
-function assignAllOfGroup(group: GroupFields, values: Json, op: Operation["op"]): GroupFields {
-  return Object.entries(values).reduce(
-    (before, [name, value]) => assignToGroup(before, readPath(name), value ?? undefined, op),
-    group,
-  );
+function toGroup({ displayName, externalId, members }: GroupDraft): GroupFields {
+  if (displayName === "") throw new ScimError(400, "displayName is required", "invalidValue");
+  return { displayName, externalId, memberIds: [...members] };
 }
 
-function assignToGroup(group: GroupFields, path: Path, value: unknown, op: Operation["op"]): GroupFields {
+function assignAllOfGroup(draft: GroupDraft, values: Json, op: Operation["op"]): void {
+  for (const [name, value] of Object.entries(values)) assignToGroup(draft, readPath(name), value ?? undefined, op);
+}
+
+function assignToGroup(draft: GroupDraft, path: Path, value: unknown, op: Operation["op"]): void {
   const text = op === "remove" ? undefined : value;
-  switch (path.attribute) {
-    case "displayname":
-      return { ...group, displayName: toText(text, "displayName") };
-    case "externalid":
-      return { ...group, externalId: toText(text, "externalId") };
-    case "members":
-      return { ...group, memberIds: assignMembers(group.memberIds, path, value, op) };
-    default:
-      return group;
-  }
+  if (path.attribute === "displayname") draft.displayName = toText(text, "displayName");
+  else if (path.attribute === "externalid") draft.externalId = toText(text, "externalId");
+  else if (path.attribute === "members") assignMembers(draft.members, path, value, op);
 }
 
-function assignMembers(
-  members: readonly number[],
-  { filter }: Path,
-  value: unknown,
-  op: Operation["op"],
-): readonly number[] {
-  if (op === "remove" && filter !== undefined) return members.filter((id) => !filter({ value: String(id) }));
-  if (op === "remove" && value === undefined) return [];
-  const given = new Set((Array.isArray(value) ? (value as readonly unknown[]) : [value ?? []].flat()).map(readMember));
-  if (op === "remove") return members.filter((id) => !given.has(id));
-  return op === "add" ? [...new Set([...members, ...given])] : [...given];
+/** Changes the set. */
+function assignMembers(members: Set<number>, { filter }: Path, value: unknown, op: Operation["op"]): void {
+  if (filter !== undefined) {
+    if (op !== "remove" || filter.equality?.attribute !== "value")
+      throw new ScimError(400, 'a filter of members is only for removing one: members[value eq "ID"]', "invalidPath");
+    members.delete(Number(filter.equality.value));
+    return;
+  }
+  const given = (Array.isArray(value) ? (value as readonly unknown[]) : [value ?? []].flat()).map(readMember);
+  if (op === "replace" || (op === "remove" && value === undefined)) members.clear();
+  for (const id of given)
+    if (op === "remove") members.delete(id);
+    else members.add(id);
+  if (members.size > groupMembersMax) throw new ScimError(413, `a group has at most ${groupMembersMax} members`);
 }
 
 function readMember(given: unknown): number {
@@ -271,9 +272,13 @@ function readPath(text: string): Path {
     .split(".");
   return {
     attribute,
-    filter: opening < 0 ? undefined : readFilter(text.slice(opening + 1, closing)),
+    filter: opening < 0 ? undefined : readPathFilter(text.slice(opening + 1, closing)),
     part: opening < 0 ? parts.join(".") : rest.replace(/^\./, "").toLowerCase(),
   };
+}
+
+function readPathFilter(text: string): PathFilter {
+  return { holds: readFilter(text), equality: readEquality(text) };
 }
 
 /** Whether a resource, or a value of several, is meant by a filter. Throws `ScimError`. */

@@ -21,7 +21,15 @@ import { Organizations } from "./organizations.js";
 import { Passwords } from "./passwords.js";
 import { type DirectoryEntry, Provisioned, type ProvisionedGroup, type ProvisionedUser } from "./provisioned.js";
 import { Teams } from "./teams.js";
-import type { Identity, NewUser, Organization, User, UserFinder } from "./user.js";
+import {
+  type Identity,
+  isSuspended,
+  type NewUser,
+  type Organization,
+  type SuspendedBy,
+  type User,
+  type UserFinder,
+} from "./user.js";
 import { checkDisplayName, checkEmail, checkName, requireRoom } from "../records/validation.js";
 
 const userCountMax = 100_000;
@@ -163,7 +171,7 @@ export class Accounts {
   /** Undefined for an account that is suspended, too. */
   activeUser(id: number): User | undefined {
     const user = this.user(id);
-    return user?.isSuspended === true ? undefined : user;
+    return user === undefined || isSuspended(user) ? undefined : user;
   }
 
   userByName(name: string): User | undefined {
@@ -191,9 +199,13 @@ export class Accounts {
   }
 
   /** Like `createUser`, with what a directory says of the user. */
-  createProvisioned(given: NewUser, entry: DirectoryEntry, actor: Actor): Promise<User> {
+  createProvisioned(
+    given: NewUser,
+    { entry, isActive }: Pick<Provisioning, "entry" | "isActive">,
+    actor: Actor,
+  ): Promise<User> {
     return this.#createUser(
-      given,
+      isActive ? given : { ...given, suspendedBy: ["directory"] },
       () => undefined,
       actor,
       (user) => [this.provisioned.putting(user.id, entry)],
@@ -219,7 +231,7 @@ export class Accounts {
           if (!isActive) this.#requireOtherAdmin(user);
           const displayName = entry.displayName || user.displayName;
           checkDisplayName(displayName);
-          const after: User = { ...user, displayName, isSuspended: !isActive };
+          const after: User = { ...user, displayName, suspendedBy: withSuspension(user, "directory", !isActive) };
           const steps = [
             this.#users.put(after),
             this.provisioned.putting(userId, entry),
@@ -228,8 +240,8 @@ export class Accounts {
           ];
           return { steps, result: { after, identity } };
         },
-        ({ after: { name, displayName, isSuspended }, identity }) =>
-          auditEntry("user-changed", actor, { user: name, displayName, isSuspended, subject: identity?.subject }),
+        ({ after: { name, displayName, suspendedBy }, identity }) =>
+          auditEntry("user-changed", actor, { user: name, displayName, suspendedBy, subject: identity?.subject }),
       )
       .then(({ after }) => after);
   }
@@ -279,16 +291,16 @@ export class Accounts {
   /** Changes what is given. Rejects with `conflict` if no site admin would be left. */
   updateUser(
     name: string,
-    changes: Partial<Pick<User, "displayName" | "isSiteAdmin" | "isUnlisted" | "isSuspended">>,
+    changes: Partial<Pick<User, "displayName" | "isSiteAdmin" | "isUnlisted" | "suspendedBy">>,
     actor: Actor,
   ): Promise<User> {
     if (changes.displayName !== undefined) checkDisplayName(changes.displayName);
     return this.#changes.commit(
       () => {
         const user = this.#requireUser(name);
-        if (changes.isSiteAdmin === false || changes.isSuspended === true) this.#requireOtherAdmin(user);
+        if (changes.isSiteAdmin === false || isSuspended(changes)) this.#requireOtherAdmin(user);
         const result = { ...user, ...changes };
-        const ended = changes.isSuspended === true ? this.sessions.removing(user) : [];
+        const ended = isSuspended(changes) ? this.sessions.removing(user) : [];
         return { steps: [this.#users.put(result), ...ended], result };
       },
       (user) => auditEntry("user-changed", actor, { user: user.name, ...changes }),
@@ -437,7 +449,7 @@ export class Accounts {
 
   #endLeases(before: User, after: User | undefined): void {
     if (after === undefined) this.leases.end(`user/${before.id}`, "The account was deleted.");
-    else if (before.isSuspended !== true && after.isSuspended === true)
+    else if (!isSuspended(before) && isSuspended(after))
       this.leases.end(`user/${before.id}`, "The account was suspended.");
     else if (before.isSiteAdmin && !after.isSiteAdmin)
       this.leases.end(`user/${before.id}`, "The account no longer belongs to a site admin.");
@@ -445,7 +457,7 @@ export class Accounts {
 
   #requireOtherAdmin(user: User): void {
     const hasOther = [...this.#users.values()].some(
-      (other) => other.isSiteAdmin && other.isSuspended !== true && other.id !== user.id,
+      (other) => other.isSiteAdmin && !isSuspended(other) && other.id !== user.id,
     );
     if (user.isSiteAdmin && !hasOther)
       throw new TrawlError(
@@ -453,6 +465,11 @@ export class Accounts {
         `${JSON.stringify(user.name)} is the only site admin; make another user a site admin first`,
       );
   }
+}
+
+function withSuspension({ suspendedBy = [] }: User, by: SuspendedBy, isBy: boolean): readonly SuspendedBy[] {
+  const others = suspendedBy.filter((other) => other !== by);
+  return isBy ? [...others, by] : others;
 }
 
 /** The writes that remove everything that belongs to a user. */

@@ -129,9 +129,9 @@ export class Organizations {
     isDecided: (userId: number) => boolean,
     actor: Actor,
   ): Promise<void> {
-    const current = this.byName(name)?.memberIds ?? [];
+    const current = new Set(this.byName(name)?.memberIds ?? []);
     const isSame =
-      current.every((id) => wanted.has(id) || !isDecided(id)) && [...wanted].every((id) => current.includes(id));
+      [...current].every((id) => wanted.has(id) || !isDecided(id)) && [...wanted].every((id) => current.has(id));
     if (isSame) return;
     if (this.byName(name) === undefined)
       await this.create({ name, displayName: "", memberIds: [] }, actor).catch((error: unknown) => {

@@ -1,5 +1,12 @@
 import type { TokenScope } from "../records/validation.js";
 
+/** An operator, by a command, or the directory of an identity provider. Neither undoes what the other one has done, but an operator may open all. */
+export type SuspendedBy = "operator" | "directory";
+
+export function isSuspended({ suspendedBy }: Pick<User, "suspendedBy">): boolean {
+  return suspendedBy !== undefined && suspendedBy.length > 0;
+}
+
 export interface User {
   readonly id: number;
   readonly name: string;
@@ -9,8 +16,8 @@ export interface User {
   readonly createdAt: string;
   /** Whether others do not find the user when they look for members of an organization. */
   readonly isUnlisted?: boolean;
-  /** Whether the directory of the organization has deactivated the account: nothing opens it until it is activated again. */
-  readonly isSuspended?: boolean;
+  /** Who has suspended the account: nothing opens it until nobody does. Empty or absent for an account that is open. */
+  readonly suspendedBy?: readonly SuspendedBy[];
 }
 
 /** Whom an identity provider means. A subject is never given to somebody else, in contrast to a name or an address. */
@@ -20,7 +27,7 @@ export interface Identity {
 }
 
 /** The properties of a new user. */
-export interface NewUser extends Pick<User, "name" | "displayName" | "isSiteAdmin"> {
+export interface NewUser extends Pick<User, "name" | "displayName" | "isSiteAdmin" | "suspendedBy"> {
   /** Absent for a user without an address. */
   readonly email?: { readonly address: string; readonly isVerified: boolean };
   /** As created by `Passwords.hashed`; absent for a user who cannot sign in. */

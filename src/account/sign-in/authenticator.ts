@@ -1,6 +1,6 @@
 import { anonymous, type NarrowedView, type Viewer } from "../../model/viewer.js";
 import type { Accounts } from "../identity/accounts.js";
-import type { AccessToken, User } from "../identity/user.js";
+import { type AccessToken, isSuspended, type User } from "../identity/user.js";
 import { auditEntry, type AuditLog, toSender } from "../records/audit-log.js";
 import { isAddedByBrowser, readCredential, readSession, type Credential } from "./credential.js";
 import type { LeaseKey, LeaseTerms } from "../identity/leases.js";
@@ -195,8 +195,7 @@ export class Authenticator {
     if (!token.scopes.includes("site-admin:sudo")) return refused(401, "Invalid access token.");
     if (!user.isSiteAdmin) return refused(403, "The subject user of a sudo access token must be a site admin.");
     const subject = this.#accounts.userByName(subjectName);
-    if (subject === undefined || subject.isSuspended === true)
-      return refused(403, "Unable to sudo to nonexistent user.");
+    if (subject === undefined || isSuspended(subject)) return refused(403, "Unable to sudo to nonexistent user.");
     if (subject.isSiteAdmin && subject.id !== user.id && !this.#settings.allowsSudoToSiteAdmins) {
       return refused(403, "Unable to sudo to another site admin: auth.allowSudoToSiteAdmins is off.");
     }

@@ -1,7 +1,7 @@
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { Accounts } from "../identity/accounts.js";
 import type { DirectoryEntry } from "../identity/provisioned.js";
-import type { Identity, NewUser, User } from "../identity/user.js";
+import { type Identity, isSuspended, type NewUser, type User } from "../identity/user.js";
 import type { Actor, Sender } from "../records/audit-log.js";
 import { checkName } from "../records/validation.js";
 import type { ProviderAnswer } from "./identity-provider.js";
@@ -33,8 +33,7 @@ export class ProviderAccounts {
   /** The account of somebody who has signed in, which may be a new one. Rejects with `ProviderProblem` if there is none. */
   async enter(config: ProviderConfig, answer: ProviderAnswer, sender: Sender): Promise<User> {
     const known = this.#accounts.identities.find(answer);
-    if (known?.isSuspended === true)
-      throw new ProviderProblem("refused", `your account is suspended by ${config.displayName}`);
+    if (known !== undefined) requireOpen(known);
     const user =
       known ?? (await this.#linkedByAddress(config, answer, sender)) ?? (await this.#signUp(config, answer, sender));
     await this.setMemberships(config, user, answer.groups, sender);
@@ -90,8 +89,7 @@ export class ProviderAccounts {
   async createFor(
     config: ProviderConfig,
     entry: DirectoryEntry,
-    subject: string,
-    email: string,
+    { subject, email, isActive }: { readonly subject: string; readonly email: string; readonly isActive: boolean },
     actor: Actor,
   ): Promise<User> {
     const { userName: username, displayName } = entry;
@@ -103,7 +101,11 @@ export class ProviderAccounts {
       issuer: config.issuer,
     };
     const user = await this.#createNamed(config, given, (newUser) =>
-      this.#accounts.createProvisioned(subject === "" ? { ...newUser, identity: undefined } : newUser, entry, actor),
+      this.#accounts.createProvisioned(
+        subject === "" ? { ...newUser, identity: undefined } : newUser,
+        { entry, isActive },
+        actor,
+      ),
     );
     if (user === undefined)
       throw new TrawlError("conflict", `there is no name for an account of ${JSON.stringify(username)}`);
@@ -123,7 +125,8 @@ export class ProviderAccounts {
   async #linkedByAddress(config: ProviderConfig, answer: ProviderAnswer, sender: Sender): Promise<User | undefined> {
     if (!config.linkVerifiedEmail || answer.verifiedEmail === "") return undefined;
     const user = this.#ownerWithout(answer, answer.verifiedEmail);
-    if (user === undefined || user.isSuspended === true) return undefined;
+    if (user === undefined) return undefined;
+    requireOpen(user);
     return this.#accounts.identities.link(user.name, answer, config.name, toActor(user.name, config, sender));
   }
 
@@ -186,6 +189,11 @@ export class ProviderAccounts {
       ...(hasAddress ? { email: { address: verifiedEmail, isVerified: true } } : {}),
     };
   }
+}
+
+/** Otherwise somebody who is suspended would get another account. */
+function requireOpen(user: User): void {
+  if (isSuspended(user)) throw new ProviderProblem("refused", "your account is suspended: ask a site admin");
 }
 
 /** Throws `ProviderProblem` unless the rules of the provider let this person have an account. */

@@ -64,6 +64,7 @@ export function createHttpServer(options: ResolvedOptions, parts: DaemonParts, s
     scim: {
       directory: parts.directory,
       readSecret,
+      log: parts.log,
       recordRefusal: (sender, reason) => parts.audit.recordRefusal(sender, reason),
     },
     sharePercent: options.clients.sharePercent,

@@ -1,5 +1,5 @@
 import type { Accounts } from "../../account/identity/accounts.js";
-import type { User } from "../../account/identity/user.js";
+import { isSuspended, type User } from "../../account/identity/user.js";
 import { TrawlError } from "../../base/errors.js";
 import { filterInSteps, sortInSteps } from "../../base/yielding.js";
 import type { RequestContext } from "../../browse/request-context.js";
@@ -60,7 +60,8 @@ export async function siteUserNodes(
   return sorted.slice(start, start + Math.min(count, nodesMax)).map((user) => siteUser(user, accounts));
 }
 
-function siteUser({ id, name, displayName, createdAt, isSiteAdmin, isSuspended }: User, accounts: Accounts): SiteUser {
+function siteUser(user: User, accounts: Accounts): SiteUser {
+  const { id, name, displayName, createdAt, isSiteAdmin } = user;
   return {
     id: globalId("User", id),
     username: name,
@@ -72,7 +73,7 @@ function siteUser({ id, name, displayName, createdAt, isSiteAdmin, isSuspended }
     siteAdmin: isSiteAdmin,
     scimControlled: accounts.provisioned.user(id) !== undefined,
     eventsCount: 0,
-    locked: isSuspended === true,
+    locked: isSuspended(user),
   };
 }
 

@@ -15,6 +15,7 @@ import { attemptsIn, RateLimiter } from "../../account/records/rate-limiter.js";
 import type { ProviderConfig } from "../../account/sign-in/provider-config.js";
 import { monotonicMs } from "../../base/deadline.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
+import type { Log } from "../../base/log.js";
 import { isObject } from "../../base/is-object.js";
 import type { Handler } from "../server/handler.js";
 import { waitHeaders } from "../server/rate-limit-headers.js";
@@ -28,6 +29,9 @@ const bodyBytesMax = 1 << 20;
 /** Limits on requests of one directory, and on refusals per address, in a minute. */
 const requestLimit = attemptsIn(60_000, 6_000);
 const refusalLimit = attemptsIn(60_000, 60);
+
+/** Lines of the log about a token that cannot be read. */
+const lineLimit = attemptsIn(60_000, 1);
 
 const tokenCharsMin = 16;
 
@@ -56,6 +60,7 @@ export interface ScimServices {
     | "deleteGroup"
   >;
   readonly readSecret: (source: string, where: string) => string;
+  readonly log: Log;
   readonly recordRefusal: (sender: Sender, reason: string) => void;
   /** The URL by which the client has reached this server. */
   readonly baseUrl: (request: HttpRequest) => string;
@@ -173,7 +178,7 @@ export function addScimRoutes(server: HttpServer, services: ScimServices): void 
 function scimHandler(services: ScimServices): (answer: (asked: Asked) => Promise<Answer>) => Handler {
   const requests = new RateLimiter(requestLimit);
   const refusals = new RateLimiter(refusalLimit);
-  const secrets = new Secrets(services.readSecret);
+  const secrets = new Secrets(services);
   const tooMany = (response: HttpResponse, limit: string, waitMs: number): void => {
     const headers = { ...scimType, ...waitHeaders(limit, Math.ceil(waitMs / 1000)) };
     response.reply(429, headers, JSON.stringify(showError(new ScimError(429, `too many ${limit} within a minute`))));
@@ -212,11 +217,12 @@ function toRefusal(error: unknown): ScimError {
 
 /** The tokens of directories, read from their files from time to time. */
 class Secrets {
-  readonly #read: ScimServices["readSecret"];
+  readonly #services: Pick<ScimServices, "readSecret" | "log">;
   readonly #known = new Map<string, { readonly hash: Buffer; readonly readMs: number }>();
+  readonly #lines = new RateLimiter(lineLimit);
 
-  constructor(read: ScimServices["readSecret"]) {
-    this.#read = read;
+  constructor(services: Pick<ScimServices, "readSecret" | "log">) {
+    this.#services = services;
   }
 
   /** The provider whose token the request has. Each is compared, by its hash, so the time reveals nothing about it. */
@@ -224,20 +230,31 @@ class Secrets {
     const authorization = headers.get("authorization") ?? "";
     const isBearer = authorization.slice(0, 7).toLowerCase() === "bearer ";
     const given = toHash(isBearer ? authorization.slice(7).trim() : "");
-    const matching = configs.filter((config) => timingSafeEqual(this.#hash(config), given));
+    const matching = configs.filter((config) => {
+      const hash = this.#hash(config);
+      return hash !== undefined && timingSafeEqual(hash, given);
+    });
     return isBearer ? matching[0] : undefined;
   }
 
-  #hash({ name, scimToken }: ProviderConfig): Buffer {
-    const known = this.#known.get(`${name} ${scimToken}`);
+  /** Undefined if the token cannot be read: that is told to the operator only, and does not keep other directories out. */
+  #hash({ name, scimToken }: ProviderConfig): Buffer | undefined {
+    const key = `${name} ${scimToken}`;
+    const known = this.#known.get(key);
     if (known !== undefined && monotonicMs() - known.readMs < tokenKeptMs) return known.hash;
-    const where = `identity provider ${name}, scimToken`;
-    const token = this.#read(scimToken, where);
-    if (token.length < tokenCharsMin)
-      throw new TrawlError("internal", `${where}: the token must have at least ${tokenCharsMin} characters`);
-    const hash = toHash(token);
-    this.#known.set(`${name} ${scimToken}`, { hash, readMs: monotonicMs() });
-    return hash;
+    try {
+      const token = this.#services.readSecret(scimToken, `identity provider ${name}, scimToken`);
+      if (token.length < tokenCharsMin)
+        throw new TrawlError("bad-config", `scimToken of ${name}: the token has less than ${tokenCharsMin} characters`);
+      const hash = toHash(token);
+      this.#known.set(key, { hash, readMs: monotonicMs() });
+      return hash;
+    } catch (error) {
+      this.#known.delete(key);
+      if (this.#lines.begin(name, monotonicMs()) === 0)
+        this.#services.log.error({ provider: name }, `a directory is refused: ${errorMessage(error)}`);
+      return undefined;
+    }
   }
 }
 
