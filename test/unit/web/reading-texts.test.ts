@@ -25,6 +25,24 @@ t.test("links in messages of commits", async (t) => {
     t.same(links(message ?? ""), found, message);
 });
 
+t.test("a message that is made to be slow to link is not", async (t) => {
+  const message = `http://a${")".repeat(19_000)}`;
+  const { user: before } = process.cpuUsage();
+  t.same(
+    splitMessage(message).map(({ kind, text }) => [kind, text.length]),
+    [
+      ["address", 8],
+      ["text", 19_000],
+    ],
+  );
+  t.ok(process.cpuUsage().user - before < 500_000, "it takes time for each character once");
+  const many = splitMessage("#1 ".repeat(100_000));
+  t.ok(many.length < 20_000, `a long message has ${many.length} parts`);
+  t.equal(many.map(({ text }) => text).join("").length, 300_000);
+  const cut = `${"a ".repeat(9_990)}http://a.test/${"b".repeat(50)} #1`;
+  t.same(splitMessage(cut), [{ kind: "text", text: cut }], "no address is cut");
+});
+
 t.test("an address keeps what it says besides the lines", async (t) => {
   const url = new URL("http://trawl.test/r/-/blob/f?L3-5&blame");
   t.same(readLineRange(url), { from: 3, to: 5 });
