@@ -11,7 +11,6 @@ import {
   commitSubject,
   TreeSource,
 } from "../../browse/git-sources.js";
-import { noContent } from "../../browse/mirror-reads.js";
 import { HighlightSource } from "../../browse/highlight-source.js";
 import type { ResolversOf } from "./resolver-types.js";
 import { blobOwnership } from "./ownership.js";
@@ -48,8 +47,7 @@ export const blob: ResolversOf<"GitBlob"> = {
     (await git.file(source, { kind: "text" }, startLine ?? undefined, endLine ?? undefined)).text,
   byteSize: async (source, _, { git }) => {
     const { byteCount } = await git.entryOf(source);
-    if (byteCount < 0) throw noContent(source.path);
-    return byteCount;
+    return byteCount < 0 ? null : byteCount;
   },
   totalLines: async (source, _, { git }) =>
     (await git.file(source, { kind: "attributes" }, undefined, undefined)).lineCount,

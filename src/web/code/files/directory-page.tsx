@@ -103,7 +103,7 @@ function Entries({ path, all, ancestors }: EntriesProps) {
               <EntryLink entry={entry} />
               <LastCommit commit={lastCommits.get(entry.name)} place={path} />
               <span class="entry-size soft small">
-                {!entry.isDirectory && entry.submodule === null && formatBytes(entry.byteSize ?? 0)}
+                {entry.submodule === null && entry.byteSize != null && formatBytes(entry.byteSize)}
               </span>
             </li>
           ))}
