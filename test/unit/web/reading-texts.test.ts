@@ -52,6 +52,7 @@ t.test("an address keeps what it says besides the lines", async (t) => {
   t.equal(withLineRange(url, undefined), "/r/-/blob/f?blame");
   t.equal(withSwitch(url, "blame", false), "/r/-/blob/f?L3-5");
   t.equal(withSwitch(new URL("http://trawl.test/f"), "blame", true), "/f?blame");
+  t.equal(withSwitch(new URL("http://trawl.test/f#L10"), "blame", true), "/f?blame#L10");
 });
 
 t.test("an outline has no locals and no imports", async (t) => {

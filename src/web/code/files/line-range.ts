@@ -25,10 +25,10 @@ export function hasSwitch({ search }: URL, name: string): boolean {
   return partsOfSearch(search).some((part) => part === name || part === `${name}=`);
 }
 
-/** The address with that word, or without it. */
-export function withSwitch({ pathname, search }: URL, name: string, isOn: boolean): string {
+/** The address with that word, or without it. The lines stay, also those after `#`. */
+export function withSwitch({ pathname, search, hash }: URL, name: string, isOn: boolean): string {
   const others = partsOfSearch(search).filter((part) => part !== name && part !== `${name}=`);
-  return addressOfParts(pathname, isOn ? [...others, name] : others);
+  return addressOfParts(pathname, isOn ? [...others, name] : others) + hash;
 }
 
 function partsOfSearch(search: string): readonly string[] {

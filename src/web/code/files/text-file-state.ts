@@ -1,13 +1,13 @@
 import { type Signal, useSignal } from "@preact/signals";
 import type { RefObject } from "preact";
-import { useEffect, useLayoutEffect } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { PagePath } from "../../../model/page-path.js";
 import { address, navigate } from "../../route/router.js";
 import { painted } from "../../ui/delay.js";
 import { addKeys } from "../../ui/keys.js";
 import { loadPart } from "../../route/load-part.js";
 import { readBlame, FileView, readHighlighting } from "./file-view.js";
-import { hasSwitch, readLineRange, withSwitch } from "./line-range.js";
+import { hasSwitch, lineRangeText, readLineRange, withSwitch } from "./line-range.js";
 import { addressOfLines } from "./rendered/file-kind.js";
 
 export interface FileState {
@@ -50,10 +50,14 @@ export function useFileView(path: PagePath, text: string, host: RefObject<HTMLDi
     };
   }, [name, revision, file, text, view, error, word, host]);
   const at = address.value;
+  const before = useRef(at);
   useEffect(() => {
     const range = readLineRange(at);
     view.value?.select(range);
-    if (range !== undefined) view.value?.reveal(range.from);
+    // What else has changed in the address, such as blame, leaves the text where it is.
+    const isOther = at.href !== before.current.href && lineRangeText(range) === lineRangeText(readLineRange(before.current));
+    before.current = at;
+    if (range !== undefined && !isOther) view.value?.reveal(range.from);
   }, [at, view.value]);
   return { view, error, word };
 }
@@ -88,11 +92,13 @@ const blameSwitch = "blame";
 /** Whether the commit of each line is shown, which the address says. */
 export function useBlame(path: PagePath, view: Signal<FileView | undefined>, error: Signal<unknown>): BlameState {
   const state = useSignal<"off" | "waiting" | "on">("off");
+  const set = (isOn: boolean): void => navigate(withSwitch(address.peek(), blameSwitch, isOn), "replace");
   const isWanted = hasSwitch(address.value, blameSwitch);
   const shown = view.value;
   useEffect(() => {
     if (!isWanted || shown === undefined) return undefined;
     let isLeft = false;
+    error.value = undefined;
     state.value = "waiting";
     readBlame(path, shown.lineCount).then(
       (hunks) => {
@@ -102,8 +108,8 @@ export function useBlame(path: PagePath, view: Signal<FileView | undefined>, err
       },
       (reason: unknown) => {
         if (isLeft) return;
-        state.value = "off";
         error.value = reason;
+        set(false);
       },
     );
     return () => {
@@ -112,7 +118,8 @@ export function useBlame(path: PagePath, view: Signal<FileView | undefined>, err
       shown.showBlame(undefined, path);
     };
   }, [isWanted, shown, path.name, path.revision, path.path]);
-  const toggle = (): void => navigate(withSwitch(address.peek(), blameSwitch, !isWanted), "replace");
+  // By the address, and not by what was rendered: keys keep the function that they were given first.
+  const toggle = (): void => set(!hasSwitch(address.peek(), blameSwitch));
   return { state, toggle };
 }
 
