@@ -55,7 +55,8 @@ export function useFileView(path: PagePath, text: string, host: RefObject<HTMLDi
     const range = readLineRange(at);
     view.value?.select(range);
     // What else has changed in the address, such as blame, leaves the text where it is.
-    const isOther = at.href !== before.current.href && lineRangeText(range) === lineRangeText(readLineRange(before.current));
+    const isOther =
+      at.href !== before.current.href && lineRangeText(range) === lineRangeText(readLineRange(before.current));
     before.current = at;
     if (range !== undefined && !isOther) view.value?.reveal(range.from);
   }, [at, view.value]);
