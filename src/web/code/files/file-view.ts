@@ -1,8 +1,9 @@
+import { lowerBoundBy } from "../../../base/sorted-search.js";
 import { withoutReordering } from "../../../base/text.js";
 import { callAfter, painted, type PendingCall } from "../../ui/delay.js";
 import type { LineRange } from "./line-range.js";
-import { formatCount } from "../../ui/numbers.js";
 import { type PagePath, pageUrl } from "../../../model/page-path.js";
+import { cutLine } from "../../ui/cut-line.js";
 import { element } from "../../ui/element.js";
 import { graphql } from "../../api/graphql.js";
 import { type Signature, signatureFields } from "../person.js";
@@ -22,9 +23,6 @@ const sliceMs = 8;
 /** At the top of the window, the bars of the page and of the file cover lines. */
 const coveredPixels = 110;
 
-/** Longer lines are cut: they stall every browser. */
-const lineLengthMax = 20_000;
-
 /**
  * The lines of a file in the document. All of them get there, so that the browser's own find sees the whole file: those in
  * view at once, the others after they were painted. The browser lays out only chunks that are in view
@@ -34,13 +32,14 @@ export class FileView {
   readonly lineCount: number;
   readonly #host: HTMLElement;
   readonly #text: readonly string[];
-  /** The elements of the lines that were made. */
-  readonly #lines: HTMLElement[] = [];
+  /** The elements of the lines that were made; holes for those that were not. */
+  readonly #lines: (HTMLElement | undefined)[] = [];
   readonly #chunks: HTMLElement[] = [];
   readonly #events: FileViewEvents;
   readonly #observer: IntersectionObserver;
   readonly #seen = new Set<number>();
   #highlighting: Highlighting = [];
+  #blame: BlameNotes | undefined;
   #selected: LineRange | undefined;
   #rest: PendingCall | undefined;
   #isClosed = false;
@@ -103,32 +102,33 @@ export class FileView {
 
   /** The number of the first line below the bars at the top of the window. */
   topLine(): number {
-    const chunk = this.#chunks.findLastIndex((one) => one.getBoundingClientRect().top <= coveredPixels);
-    if (chunk < 0) return 1;
-    const first = chunk * chunkLineCount;
-    const lines = this.#lines.slice(first, first + chunkLineCount);
-    return (
-      first +
-      Math.max(
-        0,
-        lines.findLastIndex((line) => line.getBoundingClientRect().top <= coveredPixels),
-      ) +
-      1
-    );
+    const first = Math.max(0, countAbove(this.#chunks) - 1) * chunkLineCount;
+    return first + Math.max(1, countAbove(this.#lines.slice(first, first + chunkLineCount)));
   }
 
   /** Shows before the first line of each hunk the commit, and what was there before it; undefined hides all. */
   showBlame(hunks: readonly BlameHunk[] | undefined, place: Pick<PagePath, "name">): void {
     for (const shown of this.#host.querySelectorAll(".blame")) shown.remove();
-    for (const line of this.#lines) delete line.dataset["age"];
+    // Not every line was made: this leaves out the others.
+    this.#lines.forEach((line) => {
+      delete line?.dataset["age"];
+    });
     this.#host.classList.toggle("with-blame", hunks !== undefined);
-    if (hunks === undefined) return;
-    this.#makeLinesOf({ from: 1, to: this.lineCount });
-    const ages = new Ages(hunks);
-    for (const hunk of hunks) {
-      const age = ages.find(hunk);
-      this.#lines[hunk.startLine - 1]?.prepend(blameNote(hunk, place));
-      for (const line of this.#lines.slice(hunk.startLine - 1, hunk.endLine - 1)) line.dataset["age"] = String(age);
+    this.#blame = hunks && { chunks: hunksByChunk(hunks), ages: agesOfDates(hunks), place };
+    for (const chunk of this.#seen) this.#blameChunk(chunk);
+  }
+
+  /** A chunk gets its notes when it is seen: a large file has too many to make them all at once. */
+  #blameChunk(chunk: number): void {
+    if (this.#blame === undefined) return;
+    const { chunks, ages, place } = this.#blame;
+    const first = chunk * chunkLineCount;
+    for (const hunk of chunks.get(chunk) ?? []) {
+      const age = String(ages.get(hunk.author.date) ?? 0);
+      const from = hunk.startLine - 1;
+      if (from >= first) this.#lines[from]?.prepend(blameNote(hunk, place));
+      const to = Math.min(hunk.endLine - 1, first + chunkLineCount);
+      for (const line of this.#lines.slice(Math.max(first, from), to)) if (line) line.dataset["age"] = age;
     }
   }
 
@@ -159,7 +159,7 @@ export class FileView {
       line.className = "line";
       line.dataset["line"] = String(from + i + 1);
       const code = document.createElement("code");
-      code.textContent = withoutReordering(text.length > lineLengthMax ? cutLine(text) : text);
+      code.textContent = withoutReordering(cutLine(text));
       line.append(code);
       this.#lines[from + i] = line;
       chunk.append(line);
@@ -169,7 +169,7 @@ export class FileView {
   #linesOf(range: LineRange | undefined): readonly HTMLElement[] {
     if (range === undefined) return [];
     this.#makeLinesOf(range);
-    return this.#lines.slice(range.from - 1, range.to);
+    return this.#lines.slice(range.from - 1, range.to).filter((line) => line !== undefined);
   }
 
   #see(seen: readonly IntersectionObserverEntry[]): void {
@@ -179,6 +179,7 @@ export class FileView {
       this.#seen.add(chunk);
       this.#makeLines(chunk);
       this.#highlightChunk(chunk);
+      this.#blameChunk(chunk);
     }
   }
 
@@ -210,24 +211,42 @@ export class FileView {
   };
 }
 
-function cutLine(text: string): string {
-  return `${text.slice(0, lineLengthMax)} … ${formatCount(text.length - lineLengthMax)} more characters`;
+/** How many of them, which follow each other, begin above the end of the bars. Those that were not made do not. */
+function countAbove(elements: readonly (HTMLElement | undefined)[]): number {
+  return lowerBoundBy(
+    elements.length,
+    (at) => (elements[at]?.getBoundingClientRect().top ?? Number.POSITIVE_INFINITY) <= coveredPixels,
+  );
 }
 
 /** How many colours of ages there are in file.css. */
 const ageCount = 8;
 
-/** The age of a hunk among those of a file: 0 is the newest. Steps are of equal numbers of commits, not of time. */
-class Ages {
-  readonly #dates: readonly string[];
+/** What blame shows, for the chunks that are not seen yet. */
+interface BlameNotes {
+  readonly chunks: ReadonlyMap<number, readonly BlameHunk[]>;
+  readonly ages: ReadonlyMap<string, number>;
+  readonly place: Pick<PagePath, "name">;
+}
 
-  constructor(hunks: readonly BlameHunk[]) {
-    this.#dates = [...new Set(hunks.map(({ author }) => author.date))].sort().reverse();
+/** The hunks that have lines of each chunk. */
+function hunksByChunk(hunks: readonly BlameHunk[]): ReadonlyMap<number, readonly BlameHunk[]> {
+  const chunks = new Map<number, BlameHunk[]>();
+  for (const hunk of hunks) {
+    const last = Math.floor((hunk.endLine - 2) / chunkLineCount);
+    for (let at = Math.floor((hunk.startLine - 1) / chunkLineCount); at <= last; at++) {
+      const known = chunks.get(at);
+      if (known === undefined) chunks.set(at, [hunk]);
+      else known.push(hunk);
+    }
   }
+  return chunks;
+}
 
-  find({ author }: BlameHunk): number {
-    return Math.floor((this.#dates.indexOf(author.date) / this.#dates.length) * ageCount);
-  }
+/** The age of each date among those of a file: 0 is the newest. Steps are of equal numbers of commits, not of time. */
+function agesOfDates(hunks: readonly BlameHunk[]): ReadonlyMap<string, number> {
+  const dates = [...new Set(hunks.map(({ author }) => author.date))].sort().reverse();
+  return new Map(dates.map((date, at) => [date, Math.floor((at / dates.length) * ageCount)]));
 }
 
 function blameNote({ message, author, commit, filename }: BlameHunk, place: Pick<PagePath, "name">): HTMLElement {
