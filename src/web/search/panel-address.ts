@@ -1,5 +1,6 @@
 import { type GroupKind, groupKinds } from "../../model/result-groups.js";
 import type { Filter } from "../../model/stream-events.js";
+import { isOwnPath } from "../route/own-path.js";
 
 /** What the search page shows besides the results is in its address, next to the query. */
 const groupName = "group";
@@ -52,7 +53,7 @@ const previewName = "preview";
 /** The address of a file that is shown beside the results; undefined for none. */
 export function previewOfAddress(url: URL): string | undefined {
   const given = url.searchParams.get(previewName) ?? "";
-  return /^\/[^/\\]/.test(given) ? given : undefined;
+  return isOwnPath(given, url) ? given : undefined;
 }
 
 /** The same search, with this file beside the results, or none. */

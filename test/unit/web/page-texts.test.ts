@@ -6,6 +6,9 @@ import { readFilePart } from "../../../src/web/code/files/file-part.js";
 import { refusalText } from "../../../src/web/api/api-error.js";
 import { shortLine } from "../../../src/web/search/results/commit-result.js";
 import { withoutReordering } from "../../../src/base/text.js";
+import { isOwnPath } from "../../../src/web/route/own-path.js";
+import { previewOfAddress } from "../../../src/web/search/panel-address.js";
+import { cutLine } from "../../../src/web/ui/cut-line.js";
 import { formatAmount, formatCount, formatDay, formatTime } from "../../../src/web/ui/numbers.js";
 import { shellWord } from "../../../src/web/ui/shell-word.js";
 import { mergeRanges, unitIndex } from "../../../src/web/ui/text-range.js";
@@ -17,6 +20,31 @@ t.test("counts", async (t) => {
   t.equal(formatAmount(1, "member"), "1 member");
   t.equal(formatAmount(0, "member"), "0 members");
   t.equal(formatAmount(2_000, "repository", "repositories"), "2,000 repositories");
+});
+
+t.test("a preview does not leave the site", async (t) => {
+  const site = new URL("http://trawl.test/search?q=a");
+  const given = (preview: string): URL => new URL(`/search?q=a&preview=${encodeURIComponent(preview)}`, site);
+  for (const own of ["/a/b/-/blob/c.ts?L3", "/a", "/a//b", "/.//evil.test/a", "/a\tb"])
+    t.equal(previewOfAddress(given(own)), own, JSON.stringify(own));
+  for (const other of [
+    "",
+    "a",
+    "//evil.test",
+    "/\\evil.test",
+    "/\t/evil.test",
+    "/\n\\evil.test",
+    "/\r/[",
+    "http://evil.test/",
+  ]) {
+    t.equal(previewOfAddress(given(other)), undefined, JSON.stringify(other));
+    t.notOk(isOwnPath(other, site));
+  }
+});
+
+t.test("a long line is cut", async (t) => {
+  t.equal(cutLine("a".repeat(20_000)).length, 20_000);
+  t.match(cutLine("a".repeat(3_000_000)), /^a{20000} … 2,980,000 more characters$/);
 });
 
 t.test("dates are those of the browser's time zone", async (t) => {

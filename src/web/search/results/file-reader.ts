@@ -1,5 +1,6 @@
 import type { StreamMatch } from "../../../model/stream-events.js";
 import { graphql, graphqlText } from "../../api/graphql.js";
+import { cutLine } from "../../ui/cut-line.js";
 import { callAfter } from "../../ui/delay.js";
 import { parseHtml } from "../../ui/parse-html.js";
 import type { Token } from "../../ui/text-range.js";
@@ -91,7 +92,7 @@ export class FileReader implements Pick<ResultContext, "highlight" | "readLines"
     const found = await graphql("ResultLines", query, variables, this.#stop.signal);
     const content = found.repository?.commit?.blob?.content ?? "";
     const texts = content === "" ? [] : (content.endsWith("\n") ? content.slice(0, -1) : content).split("\n");
-    return texts.map((text, at) => ({ number: from + at, text, marks: [], isCut: false }));
+    return texts.map((text, at) => ({ number: from + at, text: cutLine(text), marks: [], isCut: false }));
   }
 }
 

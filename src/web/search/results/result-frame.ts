@@ -2,6 +2,7 @@ import { pathOfMatch, type StreamMatch } from "../../../model/stream-events.js";
 import { element } from "../../ui/element.js";
 import { markedText, unitIndex } from "../../ui/text-range.js";
 import type { ResultState } from "./result-context.js";
+import { isOwnPath } from "../../route/own-path.js";
 import { address, navigate } from "../../route/router.js";
 import { addressWithPreview, previewOfAddress } from "../panel-address.js";
 import { escapeUrlPart } from "../../../base/path-text.js";
@@ -120,5 +121,5 @@ export function fileUrl(match: StreamMatch): string {
 
 /** A URL of the daemon, if it is one of this site: a match comes from a stream, and a link must not leave the site. */
 export function ownUrl(url: string): string {
-  return url.startsWith("/") && !url.startsWith("//") && !url.startsWith("/\\") ? url : "#";
+  return isOwnPath(url, address.peek()) ? url : "#";
 }
