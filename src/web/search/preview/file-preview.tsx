@@ -41,7 +41,8 @@ export function FilePreview({ href }: PreviewProps) {
 }
 
 function close(): void {
-  navigate(addressWithPreview(address.peek(), undefined));
+  // As it was opened: Back leaves the results.
+  navigate(addressWithPreview(address.peek(), undefined), "replace");
 }
 
 interface LinesProps {
