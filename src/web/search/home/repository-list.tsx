@@ -20,6 +20,14 @@ export interface HomeRepository {
   } | null;
 }
 
+/** Whether it is being fetched, or is fetched and not searchable yet. */
+export function isChanging({
+  mirrorInfo,
+  textSearchIndex,
+}: Pick<HomeRepository, "mirrorInfo" | "textSearchIndex">): boolean {
+  return mirrorInfo.cloneInProgress || (mirrorInfo.cloned && (textSearchIndex?.status ?? undefined) === undefined);
+}
+
 interface ListProps {
   readonly nodes: readonly HomeRepository[];
   readonly totalCount: number;

@@ -1,7 +1,7 @@
 import "./search-home.css";
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren, ComponentType } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { useGraphql } from "../../api/use-graphql.js";
 import { forgetSearches, keptSearches } from "../../query/kept-searches.js";
 import { allFilterHelp } from "../../query/query-help.js";
@@ -12,7 +12,7 @@ import { callAfter } from "../../ui/delay.js";
 import { ErrorText, Notice } from "../../ui/states.js";
 import { When } from "../../route/when.js";
 import { generalExamples, languageExamples, readLanguages } from "./language-examples.js";
-import { RepositoryList } from "./repository-list.js";
+import { isChanging, RepositoryList } from "./repository-list.js";
 
 const repositoriesMax = 12;
 const recentMax = 6;
@@ -30,8 +30,9 @@ const homeQuery = `query SearchHome($isSignedIn: Boolean!) {
   }
 }`;
 
-/** How soon repositories are read again of which one is being fetched. */
+/** How soon repositories are read again of which one is being fetched. Each time is longer: one may never be indexed. */
 const refreshMs = 2_000;
+const refreshMsMax = 30_000;
 
 /** `/search` without a query: what is here, what was searched, and what can be asked. */
 export function SearchHome() {
@@ -41,10 +42,12 @@ export function SearchHome() {
   const { answer, retry } = useGraphql("SearchHome", homeQuery, { isSignedIn: viewer.name !== "" });
   const data = answer.kind === "ready" ? answer.value : undefined;
   const found = data?.repositories ?? undefined;
-  const isBusy = found?.nodes.some(({ mirrorInfo }) => mirrorInfo.cloneInProgress) === true;
+  const isBusy = found?.nodes.some(isChanging) === true;
+  const waitMs = useRef(refreshMs);
   useEffect(() => {
     if (!isBusy) return undefined;
-    const pending = callAfter(refreshMs, retry);
+    const pending = callAfter(waitMs.current, retry);
+    waitMs.current = Math.min(refreshMsMax, waitMs.current * 1.2);
     return () => pending.cancel();
   }, [answer, isBusy]);
   const contexts = (data?.searchContexts.nodes ?? []).filter(({ spec }) => spec !== "global");
