@@ -31,12 +31,12 @@ export function useLastCommits(
       await painted();
       for (let at = 0; at < names.length && !stop.signal.aborted; at += entriesPerRequest) {
         const part = names.slice(at, at + entriesPerRequest);
-        const commits = await readLastCommits({ name, revision, path }, part, stop.signal);
+        // Without them the directory is shown as well, and the next ones may be there.
+        const commits = await readLastCommits({ name, revision, path }, part, stop.signal).catch(() => []);
         if (!stop.signal.aborted) found.value = new Map([...found.peek(), ...commits]);
       }
     };
-    // Without them the directory is shown as well.
-    ask().catch(() => undefined);
+    void ask();
     return () => stop.abort();
   }, [name, revision, path, found]);
   return found.value;

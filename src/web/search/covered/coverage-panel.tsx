@@ -41,7 +41,7 @@ export function CoveragePanel({ run, view }: CoveragePanelProps) {
         receipt === undefined &&
         answer?.kind !== "failed" &&
         run.state.value !== "failed" && <Waiting what="what was searched" />}
-      {view.kind === "receipt" && receipt !== undefined && <ReceiptView receipt={receipt} />}
+      {view.kind === "receipt" && receipt !== undefined && <ReceiptView key={receipt.url} receipt={receipt} />}
       {view.kind === "watch" && receipt !== undefined && (
         <ChangesView key="watch" query={run.query} since={receiptId(receipt)} isWatch />
       )}
