@@ -4,7 +4,7 @@ import { lineRangeText, readLineRange } from "../../../src/web/code/files/line-r
 import { directoryUrl, repositoryFilter, searchUrl } from "../../../src/web/code/code-urls.js";
 import { readFilePart } from "../../../src/web/code/files/file-part.js";
 import { refusalText } from "../../../src/web/api/api-error.js";
-import { shortLine } from "../../../src/web/search/results/commit-result.js";
+import { shortLine } from "../../../src/web/search/results/diff-line.js";
 import { withoutReordering } from "../../../src/base/text.js";
 import { isOwnPath } from "../../../src/web/route/own-path.js";
 import { previewOfAddress } from "../../../src/web/search/panel-address.js";

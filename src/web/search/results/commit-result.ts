@@ -1,6 +1,7 @@
 import type { StreamMatch } from "../../../model/stream-events.js";
 import { button, element } from "../../ui/element.js";
 import { markedText, unitIndex, type TextRange } from "../../ui/text-range.js";
+import { diffClass, noFile, shortLine } from "./diff-line.js";
 import { ownUrl, repositoryLink, resultFrame } from "./result-frame.js";
 import type { ResultContext } from "./result-context.js";
 import { formatDay } from "../../ui/numbers.js";
@@ -54,20 +55,6 @@ function commitText(match: StreamMatch, key: string, context: ResultContext): HT
   return element("div", {}, made, more, ...end);
 }
 
-/** A path that stands for no file. */
-const noFile = "/dev/null";
-
-/** The line before the changes of a file has its old and its new path, which are mostly the same. */
-export function shortLine(line: string): string {
-  if (diffClass(line) === "file") {
-    if (line.startsWith(`${noFile} `)) return `${line.slice(noFile.length + 1)} (new)`;
-    if (line.endsWith(` ${noFile}`)) return `${line.slice(0, -noFile.length - 1)} (removed)`;
-  }
-  const half = (line.length - 1) / 2;
-  const isTwice = diffClass(line) === "file" && line[half] === " " && line.slice(0, half) === line.slice(half + 1);
-  return isTwice ? line.slice(0, half) : line;
-}
-
 type CommitRange = readonly [line: number, character: number, length: number];
 
 function marksByLine(ranges: readonly CommitRange[]): ReadonlyMap<number, readonly CommitRange[]> {
@@ -87,11 +74,4 @@ function commitLine(line: string, ranges: readonly CommitRange[], isDiff: boolea
   const code = element("code", { class: isDiff ? diffClass(line) : undefined });
   code.append(markedText(text, marks));
   return code;
-}
-
-function diffClass(line: string): string {
-  if (line.startsWith("+")) return "added";
-  if (line.startsWith("-")) return "removed";
-  if (line.startsWith("@@")) return "hunk";
-  return line.startsWith(" ") || line === "" ? "same" : "file";
 }
