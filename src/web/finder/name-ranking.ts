@@ -67,6 +67,7 @@ export class NameRanking {
   readonly #starts: Uint32Array;
   /** Where the last part of each name begins. */
   readonly #lastParts: Uint32Array;
+  /** Of the characters that are looked at. */
   readonly #masks: Int32Array;
   /** What was searched last, and the names that have it. */
   #lastText = "";
@@ -96,7 +97,7 @@ export class NameRanking {
       const code = folded.charCodeAt(at);
       this.#codes[from + at] = code;
       this.#worths[from + at] = worthOfCharacter + worthOfPlace(name, at) + (at >= lastPart ? worthOfLastPart : 0);
-      mask |= maskBit(code);
+      if (at < nameUnitsMax) mask |= maskBit(code);
     }
     this.#starts[index] = from;
     this.#lastParts[index] = from + lastPart;

@@ -67,6 +67,9 @@ t.test("very long names and texts", async (t) => {
   t.equal(first("a", [long]), long);
   t.equal(first("x".repeat(500), [long]), undefined);
   t.equal(first("a".repeat(500), [long]), long);
+  const late = `${"b/".repeat(520)}z`;
+  t.equal(first("z", [late, "a"]), undefined, "a letter that is only after the part that is looked at");
+  t.equal(first("b z", [late, "a"]), undefined);
 });
 
 const character = fc.constantFrom(..."aAbBc1/._ ");
