@@ -36,13 +36,13 @@ const wideMin = 1000;
 export const treeIsShown = signal(readShown());
 
 function readShown(): boolean {
-  const chosen = readStored(localStorage, shownKey);
+  const chosen = readStored(() => localStorage, shownKey);
   return chosen === undefined ? window.innerWidth >= wideMin : chosen === "yes" && window.innerWidth >= wideMin;
 }
 
 export function showTree(isShown: boolean): void {
   treeIsShown.value = isShown;
-  store(localStorage, shownKey, isShown ? "yes" : "no");
+  store(() => localStorage, shownKey, isShown ? "yes" : "no");
 }
 
 /** The open folders of one repository, kept until the tab is closed, and what is in those of one revision. */
@@ -54,7 +54,7 @@ export class TreeState {
 
   constructor(place: Place) {
     this.place = place;
-    const kept = readStored(sessionStorage, this.#key);
+    const kept = readStored(() => sessionStorage, this.#key);
     if (kept !== undefined) this.#open.value = new Set(kept.split("\n"));
   }
 
@@ -78,7 +78,7 @@ export class TreeState {
 
   #keepOpen(open: ReadonlySet<string>): void {
     this.#open.value = open;
-    store(sessionStorage, this.#key, [...open].join("\n"));
+    store(() => sessionStorage, this.#key, [...open].join("\n"));
   }
 
   retry(folder: string): void {
@@ -161,18 +161,18 @@ async function readFolder({ name, revision }: Place, path: string): Promise<Fold
   return { entries, hasMore: all.length > entries.length };
 }
 
-/** Undefined also where the browser keeps nothing. */
-function readStored(storage: Storage, key: string): string | undefined {
+/** Undefined also where the browser keeps nothing: it may refuse the storage itself. */
+function readStored(storage: () => Storage, key: string): string | undefined {
   try {
-    return storage.getItem(key) ?? undefined;
+    return storage().getItem(key) ?? undefined;
   } catch {
     return undefined;
   }
 }
 
-function store(storage: Storage, key: string, value: string): void {
+function store(storage: () => Storage, key: string, value: string): void {
   try {
-    storage.setItem(key, value);
+    storage().setItem(key, value);
   } catch {
     // It is full or switched off: what is open is then forgotten with the page.
   }
