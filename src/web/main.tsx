@@ -5,6 +5,8 @@ import { options, render } from "preact";
 import { withoutReordering } from "../base/text.js";
 import { Layout, type PageLoaders } from "./shell/layout.js";
 import { followLinks } from "./route/router.js";
+import { viewer } from "./route/viewer.js";
+import { keepListsFor } from "./ui/kept-list.js";
 import { addKeys, keyListOpen, listenForKeys } from "./ui/keys.js";
 
 /** Each page is a file of its own, loaded when it is first shown. `src/model/web-page.ts` has their addresses. */
@@ -31,6 +33,7 @@ options.vnode = (made) => {
 
 const root = document.getElementById("page");
 if (root !== null) {
+  keepListsFor(viewer.name);
   followLinks();
   listenForKeys();
   addKeys([

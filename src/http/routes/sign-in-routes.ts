@@ -67,7 +67,9 @@ export function addSignInRoutes(server: HttpServer, services: SignInServices): v
   const signOut = async (request: HttpRequest): Promise<Headers> => {
     const session = readSession(request.headers.get("cookie"));
     if (session !== undefined) await signIn.signOut(session, toSender(request));
-    return { ...plainText, "Set-Cookie": cookieText("", { ...cookies, lifetimeMs: 0 }) };
+    // What its pages kept, such as searches, is not for the next person at the browser.
+    const clear = { "Clear-Site-Data": '"storage"' };
+    return { ...plainText, ...clear, "Set-Cookie": cookieText("", { ...cookies, lifetimeMs: 0 }) };
   };
   server.route("GET", "/-/sign-out", async (request, response) => {
     const isSignedIn = readSession(request.headers.get("cookie")) !== undefined;

@@ -152,12 +152,13 @@ t.test("a session from sign-in to sign-out", async (t) => {
   ] as readonly Record<string, string>[]) {
     const asked = await signOut(headers);
     t.match([asked.status, asked.text], [200, /<form method="post" action="\/-\/sign-out">/], JSON.stringify(headers));
-    t.equal(asked.headers.get("set-cookie"), null);
+    t.match([asked.headers.get("set-cookie"), asked.headers.get("clear-site-data")], [null, null]);
   }
   t.equal(await whoIs(again, { ...asBrowser, cookie: cookie! }), "bob", "a link of another site signs nobody out");
   const out = await signOut({ "sec-fetch-site": "same-origin" });
   t.equal(out.status, 302);
   t.equal(out.headers.get("location"), "/");
+  t.equal(out.headers.get("clear-site-data"), '"storage"', "what the pages kept is forgotten");
   t.match(out.headers.get("set-cookie"), /^sgs=; Path=\/; Max-Age=0; HttpOnly; SameSite=Lax$/);
   t.equal(await whoIs(again, { ...asBrowser, cookie: cookie! }), "401 Private mode requires authentication.");
   t.equal(await whoIs(again, { ...asBrowser, cookie: byAddress }), "bob", "the other session goes on");
@@ -169,6 +170,7 @@ t.test("a session from sign-in to sign-out", async (t) => {
     "x-request-id": "of-the-proxy-7",
   });
   t.match([last.status, last.headers.get("location")], [303, "/"]);
+  t.equal(last.headers.get("clear-site-data"), '"storage"');
   t.equal(await whoIs(again, { ...asBrowser, cookie: byAddress }), "401 Private mode requires authentication.");
 
   const audit = readFileSync(join(again.data, "audit.log"), "utf8");

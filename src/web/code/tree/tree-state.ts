@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals";
 import type { PagePath } from "../../../model/page-path.js";
 import { graphql } from "../../api/graphql.js";
+import { KeptList } from "../../ui/kept-list.js";
 
 type Place = Pick<PagePath, "name" | "revision">;
 
@@ -36,13 +37,30 @@ const wideMin = 1000;
 export const treeIsShown = signal(readShown());
 
 function readShown(): boolean {
-  const chosen = readStored(() => localStorage, shownKey);
+  const chosen = readStored(shownKey);
   return chosen === undefined ? window.innerWidth >= wideMin : chosen === "yes" && window.innerWidth >= wideMin;
 }
 
 export function showTree(isShown: boolean): void {
   treeIsShown.value = isShown;
-  store(() => localStorage, shownKey, isShown ? "yes" : "no");
+  store(shownKey, isShown ? "yes" : "no");
+}
+
+/** The folders of a repository that are open in this tab, the latest one last. */
+interface KeptFolders {
+  readonly name: string;
+  readonly open: readonly string[];
+}
+
+const kept = new KeptList<KeptFolders>("folders", { count: 20, length: 100_000 }, isKeptFolders, () => sessionStorage);
+
+/** Of one repository, that many folders are kept: each is asked for when the tree is shown again. */
+const keptFolderMax = 50;
+
+function isKeptFolders(value: unknown): value is KeptFolders {
+  if (typeof value !== "object" || value === null) return false;
+  const { name, open } = value as Partial<Record<keyof KeptFolders, unknown>>;
+  return typeof name === "string" && Array.isArray(open) && open.every((path) => typeof path === "string");
 }
 
 /** The open folders of one repository, kept until the tab is closed, and what is in those of one revision. */
@@ -54,12 +72,7 @@ export class TreeState {
 
   constructor(place: Place) {
     this.place = place;
-    const kept = readStored(() => sessionStorage, this.#key);
-    if (kept !== undefined) this.#open.value = new Set(kept.split("\n"));
-  }
-
-  get #key(): string {
-    return `${shownKey} ${this.place.name}`;
+    this.#open.value = new Set(kept.read().find(({ name }) => name === place.name)?.open);
   }
 
   toggle(path: string, isOpen = !this.#open.peek().has(path)): void {
@@ -78,7 +91,8 @@ export class TreeState {
 
   #keepOpen(open: ReadonlySet<string>): void {
     this.#open.value = open;
-    store(() => sessionStorage, this.#key, [...open].join("\n"));
+    const { name } = this.place;
+    kept.add({ name, open: [...open].slice(-keptFolderMax) }, (other) => other.name === name);
   }
 
   retry(folder: string): void {
@@ -162,18 +176,18 @@ async function readFolder({ name, revision }: Place, path: string): Promise<Fold
 }
 
 /** Undefined also where the browser keeps nothing: it may refuse the storage itself. */
-function readStored(storage: () => Storage, key: string): string | undefined {
+function readStored(key: string): string | undefined {
   try {
-    return storage().getItem(key) ?? undefined;
+    return localStorage.getItem(key) ?? undefined;
   } catch {
     return undefined;
   }
 }
 
-function store(storage: () => Storage, key: string, value: string): void {
+function store(key: string, value: string): void {
   try {
-    storage().setItem(key, value);
+    localStorage.setItem(key, value);
   } catch {
-    // It is full or switched off: what is open is then forgotten with the page.
+    // It is full or switched off: the choice is then forgotten with the page.
   }
 }
