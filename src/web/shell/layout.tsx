@@ -6,7 +6,7 @@ import { useEffect } from "preact/hooks";
 import type { WebPageName } from "../../model/web-page.js";
 import { QueryField } from "../query/query-field.js";
 import { type FinderScope, finderScope } from "../finder/finder-state.js";
-import { addKeys, keyListOpen, type PageKey } from "../ui/keys.js";
+import { addKeys, holdKeysWhile, keyListOpen, type PageKey } from "../ui/keys.js";
 import { Failure, Notice, State, Waiting } from "../ui/states.js";
 import { isOutdated, loadPart, usePart } from "../route/load-part.js";
 import { address, page } from "../route/router.js";
@@ -59,6 +59,7 @@ function FinderDialog() {
   useEffect(() => {
     if (finder.error !== undefined) finderScope.value = undefined;
   }, [finder.error]);
+  useEffect(() => holdKeysWhile(() => finderScope.peek() !== undefined), []);
   useEffect(() => addKeys([findKey("t", "Find a file", "files"), findKey("Ctrl-K", "Find by name", "all")]), []);
   return finder.part === undefined ? null : <finder.part.Finder />;
 }

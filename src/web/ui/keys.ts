@@ -23,8 +23,24 @@ export function addKeys(keys: readonly PageKey[]): () => void {
   };
 }
 
+let isOpening = (): boolean => false;
+
+/** Whether a dialog was asked for: until it is open, what is typed for it goes nowhere else. */
+export function holdKeysWhile(isAskedFor: () => boolean): void {
+  isOpening = isAskedFor;
+}
+
+function hold(event: KeyboardEvent): void {
+  const isTyped = event.key.length === 1 || event.key === "Enter";
+  if (!isTyped || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (!isOpening() || document.querySelector("dialog[open]") !== null) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+}
+
 /** Starts listening. Called once. */
 export function listenForKeys(): void {
+  document.addEventListener("keydown", hold, { capture: true });
   document.addEventListener("keydown", (event) => {
     const withControl = event.ctrlKey || event.metaKey;
     if (event.defaultPrevented || event.altKey || (!withControl && takesText(event.composedPath()[0]))) return;
