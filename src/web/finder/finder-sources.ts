@@ -2,6 +2,7 @@ import { decodePath } from "../../base/path-text.js";
 import { type PagePath, pageUrl } from "../../model/page-path.js";
 import { requestPage } from "../api/api-error.js";
 import { graphql } from "../api/graphql.js";
+import { doInSlices, finish, type Work } from "../ui/slices.js";
 import { NameRanking } from "./name-ranking.js";
 
 type Place = Pick<PagePath, "name" | "revision">;
@@ -24,19 +25,32 @@ export async function readFileNames(place: Place, signal: AbortSignal): Promise<
     await response.body?.cancel();
     return kept.ranking;
   }
-  const names = parseFileNames(new Uint8Array(await response.arrayBuffer()));
+  const names = await doInSlices(readNames(new Uint8Array(await response.arrayBuffer())), signal);
   const ranking = new NameRanking(names);
   // Otherwise the browser would compile it while the first letter waits, which then takes three times as long.
-  ranking.find("ea", 1);
+  await doInSlices(ranking.search("ea", 1), signal);
   kept = { url, etag, ranking };
   return ranking;
 }
 
 /** A path in each line, escaped as in markup, so that none has a line end. */
 export function parseFileNames(bytes: Uint8Array): readonly string[] {
-  const names = decodePath(bytes).split("\n");
-  names.pop();
-  return names.map((name) => (name.includes("&") ? unescapeName(name) : name));
+  return finish(readNames(bytes));
+}
+
+const linesAtOnce = 512;
+
+function* readNames(bytes: Uint8Array): Work<readonly string[]> {
+  const text = decodePath(bytes);
+  const names: string[] = [];
+  for (let from = 0; ; ) {
+    const end = text.indexOf("\n", from);
+    if (end < 0) return names;
+    const name = text.slice(from, end);
+    names.push(name.includes("&") ? unescapeName(name) : name);
+    from = end + 1;
+    if (names.length % linesAtOnce === 0) yield;
+  }
 }
 
 const escapes: ReadonlyMap<string, string> = new Map(
@@ -54,11 +68,29 @@ const namesQuery = `query FinderRepositories($query: String!) {
   repositories(first: ${repositoryCount}, query: $query) { nodes { name } totalCount }
 }`;
 
-/** The names of all repositories; of those with this in their names, if there are too many for an answer. */
-export async function readRepositoryNames(text: string, signal: AbortSignal): Promise<NameRanking> {
-  const all = await graphql("FinderRepositories", namesQuery, { query: "" }, signal);
-  const { nodes = [], totalCount = 0 } = all.repositories ?? {};
-  if ((totalCount ?? 0) <= nodes.length || text === "") return new NameRanking(nodes.map(({ name }) => name));
-  const some = await graphql("FinderRepositories", namesQuery, { query: text }, signal);
-  return new NameRanking([...nodes, ...(some.repositories?.nodes ?? [])].map(({ name }) => name));
+interface FirstNames {
+  readonly names: readonly string[];
+  readonly areAll: boolean;
+  readonly ranking: NameRanking;
+}
+
+/** The names of all repositories; of those with a text in their names, if there are too many for an answer. */
+export class RepositoryNames {
+  /** Asked for once while the finder is open. */
+  #first: FirstNames | undefined;
+
+  async read(text: string, signal: AbortSignal): Promise<NameRanking> {
+    this.#first ??= await readFirst(signal);
+    const { names, areAll, ranking } = this.#first;
+    if (areAll || text === "") return ranking;
+    const some = await graphql("FinderRepositories", namesQuery, { query: text }, signal);
+    const found = some.repositories?.nodes.map(({ name }) => name) ?? [];
+    return new NameRanking([...new Set([...names, ...found])]);
+  }
+}
+
+async function readFirst(signal: AbortSignal): Promise<FirstNames> {
+  const { repositories } = await graphql("FinderRepositories", namesQuery, { query: "" }, signal);
+  const names = repositories?.nodes.map(({ name }) => name) ?? [];
+  return { names, areAll: (repositories?.totalCount ?? 0) <= names.length, ranking: new NameRanking(names) };
 }

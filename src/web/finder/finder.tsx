@@ -1,15 +1,16 @@
 import "./finder.css";
-import { batch, type Signal, useComputed, useSignal } from "@preact/signals";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { batch, type Signal, useSignal, useSignalEffect } from "@preact/signals";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { escapeRegexp } from "../../base/text.js";
 import { type PagePath, pageUrl, readPagePath, repositoryUrl } from "../../model/page-path.js";
 import { loadPart } from "../route/load-part.js";
 import { address, navigate, page } from "../route/router.js";
 import { callAfter } from "../ui/delay.js";
 import { formatCount } from "../ui/numbers.js";
+import { finish, startWork, type Work } from "../ui/slices.js";
 import { ErrorText } from "../ui/states.js";
 import type { FoundSymbol } from "../query/completion/completion-sources.js";
-import { readFileNames, readRepositoryNames } from "./finder-sources.js";
+import { readFileNames, RepositoryNames } from "./finder-sources.js";
 import { type FinderScope, finderScope, finderScopes } from "./finder-state.js";
 import { NameRanking } from "./name-ranking.js";
 
@@ -41,7 +42,7 @@ export function Finder() {
   const dialog = useRef<HTMLDialogElement>(null);
   const scope = finderScope.value;
   const isOpen = scope !== undefined;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (isOpen) dialog.current?.showModal();
     else dialog.current?.close();
   }, [isOpen]);
@@ -81,22 +82,28 @@ interface SearchProps {
 function Search({ scope, place }: SearchProps) {
   const field = useRef<HTMLInputElement>(null);
   const text = useSignal("");
-  const chosen = useSignal(0);
+  const chosen = useSignal(first);
   const sources = useSources(place, scope, text);
-  const groups = useComputed(() => findGroups(sources, finderScope.value ?? "all", place, text.value)).value;
-  const items = groups.flatMap((group) => group.items);
-  const { error } = sources;
+  const { found, findNow } = useGroups(sources, place, text);
+  const groups = found.value;
+  const items = listItems(groups);
+  const chosenIndex = indexOfChosen(chosen.value, items);
   useEffect(() => field.current?.focus(), [scope]);
   useEffect(() => {
-    document.getElementById(itemId(chosen.value))?.scrollIntoView({ block: "nearest" });
-  }, [chosen.value]);
+    document.getElementById(itemId(chosenIndex))?.scrollIntoView({ block: "nearest" });
+  }, [chosenIndex]);
   const step = (count: number): void => {
-    if (items.length > 0) chosen.value = (chosen.value + count + items.length) % items.length;
+    if (items.length === 0) return;
+    const index = (chosenIndex + count + items.length) % items.length;
+    chosen.value = { index, url: items[index]?.url };
   };
   const keys: Readonly<Record<string, () => void>> = {
     ArrowDown: () => step(1),
     ArrowUp: () => step(-1),
-    Enter: () => open(items[chosen.value]?.url),
+    Enter: () => {
+      const now = listItems(findNow());
+      open(now[indexOfChosen(chosen.value, now)]?.url);
+    },
   };
   return (
     <>
@@ -107,7 +114,7 @@ function Search({ scope, place }: SearchProps) {
         aria-label={place === undefined ? "Part of a name" : `Part of a name in ${place.name}`}
         aria-expanded={items.length > 0}
         aria-controls="finder-list"
-        aria-activedescendant={items.length > 0 ? itemId(chosen.value) : undefined}
+        aria-activedescendant={items.length > 0 ? itemId(chosenIndex) : undefined}
         placeholder={placeholders[scope]}
         autoComplete="off"
         spellcheck={false}
@@ -115,7 +122,7 @@ function Search({ scope, place }: SearchProps) {
         onInput={(event) => {
           batch(() => {
             text.value = event.currentTarget.value;
-            chosen.value = 0;
+            chosen.value = first;
           });
         }}
         onKeyDown={(event) => {
@@ -135,7 +142,7 @@ function Search({ scope, place }: SearchProps) {
             onClick={() => {
               batch(() => {
                 finderScope.value = one;
-                chosen.value = 0;
+                chosen.value = first;
               });
             }}
           >
@@ -143,17 +150,39 @@ function Search({ scope, place }: SearchProps) {
           </button>
         ))}
       </div>
-      {error.value !== undefined && (
-        <p class="finder-note" role="alert">
-          <ErrorText error={error.value} />
-        </p>
+      {wantedSources(sources, scope).map(
+        ({ what, error }) =>
+          error.value !== undefined && (
+            <p key={what} class="finder-note" role="alert">
+              {what} could not be read: <ErrorText error={error.value} />
+            </p>
+          ),
       )}
       <p class="finder-note soft small" role="status">
         {statusText(groups, sources, scope, place)}
       </p>
-      <FoundList groups={groups} chosen={chosen.value} />
+      <FoundList groups={groups} chosen={chosenIndex} />
     </>
   );
+}
+
+/** What was chosen by keys, and where it was. */
+interface Chosen {
+  readonly index: number;
+  readonly url: string | undefined;
+}
+
+const first: Chosen = { index: 0, url: undefined };
+
+/** Where it is now: answers that come later may have moved it, or taken it away. */
+function indexOfChosen({ index, url }: Chosen, items: readonly FoundItem[]): number {
+  const isThere = url === undefined || items[index]?.url === url;
+  const at = isThere ? index : items.findIndex((item) => item.url === url);
+  return Math.max(0, Math.min(at < 0 ? index : at, items.length - 1));
+}
+
+function listItems(groups: readonly FoundGroup[]): readonly FoundItem[] {
+  return groups.flatMap((group) => group.items);
 }
 
 const placeholders: Readonly<Record<FinderScope, string>> = {
@@ -263,12 +292,31 @@ function open(url: string | undefined): void {
   navigate(url);
 }
 
-interface Sources {
-  readonly files: Signal<NameRanking | undefined>;
-  readonly repositories: Signal<NameRanking | undefined>;
-  readonly symbols: Signal<FoundSymbols | undefined>;
-  /** Why one of them could not be read. */
+/** What is known of one kind. */
+interface Source<T> {
+  /** At the start of a sentence. */
+  readonly what: string;
+  readonly value: Signal<T | undefined>;
+  /** Why it could not be read. */
   readonly error: Signal<unknown>;
+}
+
+interface Sources {
+  readonly files: Source<NameRanking>;
+  readonly repositories: Source<NameRanking>;
+  readonly symbols: Source<FoundSymbols>;
+}
+
+function wants(scope: FinderScope, one: FinderScope): boolean {
+  return scope === "all" || scope === one;
+}
+
+function wantedSources({ files, symbols, repositories }: Sources, scope: FinderScope): readonly Source<unknown>[] {
+  return [
+    ...(wants(scope, "files") ? [files] : []),
+    ...(wants(scope, "symbols") ? [symbols] : []),
+    ...(wants(scope, "repositories") ? [repositories] : []),
+  ];
 }
 
 interface FoundSymbols {
@@ -276,49 +324,52 @@ interface FoundSymbols {
   readonly ranking: NameRanking;
 }
 
+function useSource<T>(what: string): Source<T> {
+  const value = useSignal<T | undefined>(undefined);
+  const error = useSignal<unknown>(undefined);
+  return useMemo(() => ({ what, value, error }), []);
+}
+
 /** Reads what is looked for, when it is first looked for. */
 function useSources(place: Place | undefined, scope: FinderScope, text: Signal<string>): Sources {
-  const files = useSignal<NameRanking | undefined>(undefined);
-  const repositories = useSignal<NameRanking | undefined>(undefined);
-  const symbols = useSignal<FoundSymbols | undefined>(undefined);
-  const error = useSignal<unknown>(undefined);
-  const wants = (one: FinderScope): boolean => scope === "all" || scope === one;
-  const wantsFiles = wants("files") && place !== undefined;
-  const wantsSymbols = wants("symbols");
-  const wantsRepositories = wants("repositories");
+  const files = useSource<NameRanking>("The files");
+  const repositories = useSource<NameRanking>("The repositories");
+  const symbols = useSource<FoundSymbols>("The symbols");
+  const repositoryNames = useMemo(() => new RepositoryNames(), []);
+  const wantsFiles = wants(scope, "files") && place !== undefined;
+  const wantsSymbols = wants(scope, "symbols");
+  const wantsRepositories = wants(scope, "repositories");
   useEffect(() => {
     if (!wantsFiles) return undefined;
-    return read((signal) => readFileNames(place, signal), files, error);
+    return read((signal) => readFileNames(place, signal), files);
   }, [wantsFiles, place?.name, place?.revision]);
   const typed = text.value.trim();
   useEffect(() => {
     if (!wantsRepositories) return undefined;
-    return read((signal) => readRepositoryNames(typed, signal), repositories, error, pauseMs);
+    return read((signal) => repositoryNames.read(typed, signal), repositories, pauseMs);
   }, [wantsRepositories, typed]);
   useEffect(() => {
     if (!wantsSymbols || typed === "" || typed.includes("/")) {
-      symbols.value = undefined;
+      batch(() => {
+        symbols.value.value = undefined;
+        symbols.error.value = undefined;
+      });
       return undefined;
     }
-    return read((signal) => readSymbols(place, typed, signal), symbols, error, pauseMs);
+    return read((signal) => readSymbols(place, typed, signal), symbols, pauseMs);
   }, [wantsSymbols, typed, place?.name, place?.revision]);
-  return useMemo(() => ({ files, repositories, symbols, error }), []);
+  return useMemo(() => ({ files, repositories, symbols }), []);
 }
 
 /** Returns what stops it. */
-function read<T>(
-  ask: (signal: AbortSignal) => Promise<T>,
-  into: Signal<T | undefined>,
-  error: Signal<unknown>,
-  delayMs = 0,
-): () => void {
+function read<T>(ask: (signal: AbortSignal) => Promise<T>, { value, error }: Source<T>, delayMs = 0): () => void {
   const stop = new AbortController();
   const pending = callAfter(delayMs, () => {
     ask(stop.signal).then(
-      (value) => {
+      (found) => {
         if (stop.signal.aborted) return;
         batch(() => {
-          into.value = value;
+          value.value = found;
           error.value = undefined;
         });
       },
@@ -333,6 +384,23 @@ function read<T>(
   };
 }
 
+/** What is found, in slices that the next letter cancels; `findNow` is without a pause. */
+function useGroups(sources: Sources, place: Place | undefined, text: Signal<string>) {
+  const found = useSignal<readonly FoundGroup[]>([]);
+  const begin = (): Work<readonly FoundGroup[]> => {
+    const { files, repositories, symbols } = sources;
+    const known = { files: files.value.value, repositories: repositories.value.value, symbols: symbols.value.value };
+    return findGroups(known, finderScope.value ?? "all", place, text.value);
+  };
+  useSignalEffect(() => {
+    const pending = startWork(begin(), (groups) => {
+      found.value = groups;
+    });
+    return () => pending.cancel();
+  });
+  return { found, findNow: () => finish(begin()) };
+}
+
 async function readSymbols(place: Place | undefined, text: string, signal: AbortSignal): Promise<FoundSymbols> {
   const { findSymbols } = await loadPart(() => import("../query/completion/completion-sources.js"));
   const list = await findSymbols(text, place === undefined ? "" : filterOfPlace(place), signal);
@@ -343,38 +411,46 @@ function filterOfPlace({ name, revision }: Place): string {
   return `repo:^${escapeRegexp(name)}$${revision === "" ? "" : `@${revision}`}`;
 }
 
-function findGroups(
-  { files, repositories, symbols }: Sources,
+interface Known {
+  readonly files: NameRanking | undefined;
+  readonly repositories: NameRanking | undefined;
+  readonly symbols: FoundSymbols | undefined;
+}
+
+function* findGroups(
+  { files, repositories, symbols }: Known,
   scope: FinderScope,
   place: Place | undefined,
   text: string,
-): readonly FoundGroup[] {
+): Work<readonly FoundGroup[]> {
   const groups: FoundGroup[] = [];
-  const add = (title: string, found: Omit<FoundGroup, "title"> | undefined): void => {
-    if (found !== undefined && found.items.length > 0) groups.push({ title, ...found });
+  const add = (title: string, found: FoundItems): void => {
+    if (found.items.length > 0) groups.push({ title, ...found });
   };
   const countMax = scope === "all" ? shownBeside : shownAlone;
-  const wants = (one: FinderScope): boolean => scope === "all" || scope === one;
-  if (wants("files") && place !== undefined) add("Files", findFiles(files.value, place, text, countMax));
-  if (wants("symbols")) add("Symbols", findSymbolItems(symbols.value, place, text, countMax));
-  if (wants("repositories")) {
-    const found = repositories.value?.find(text, countMax);
-    const items = found?.names.map(({ name, marks }) => ({
+  if (wants(scope, "files") && place !== undefined && files !== undefined)
+    add("Files", yield* findFiles(files, place, text, countMax));
+  if (wants(scope, "symbols") && symbols !== undefined)
+    add("Symbols", yield* findSymbolItems(symbols, place, text, countMax));
+  if (wants(scope, "repositories") && repositories !== undefined) {
+    const { names, totalCount } = yield* repositories.search(text, countMax);
+    const items = names.map(({ name, marks }) => ({
       text: name,
       marks,
       note: "",
       url: repositoryUrl({ name, revision: "" }),
     }));
-    add("Repositories", items && { items, totalCount: found?.totalCount ?? 0 });
+    add("Repositories", { items, totalCount });
   }
   return groups;
 }
 
+type FoundItems = Omit<FoundGroup, "title">;
+
 /** A number after a colon is that of a line. */
-function findFiles(ranking: NameRanking | undefined, place: Place, text: string, countMax: number) {
-  if (ranking === undefined) return undefined;
+function* findFiles(ranking: NameRanking, place: Place, text: string, countMax: number): Work<FoundItems> {
   const [, name = text, line = ""] = /^([^:]*):(\d{0,9})$/.exec(text) ?? [];
-  const { names, totalCount } = ranking.find(name, countMax);
+  const { names, totalCount } = yield* ranking.search(name, countMax);
   const items = names.map((found) => ({
     text: found.name,
     marks: found.marks,
@@ -384,32 +460,34 @@ function findFiles(ranking: NameRanking | undefined, place: Place, text: string,
   return { items, totalCount };
 }
 
-function findSymbolItems(
-  symbols: FoundSymbols | undefined,
+function* findSymbolItems(
+  symbols: FoundSymbols,
   place: Place | undefined,
   text: string,
   countMax: number,
-): Omit<FoundGroup, "title"> | undefined {
-  const found = symbols?.ranking.find(text, countMax);
-  const items = found?.names.flatMap(({ name, marks, index }) => {
-    const symbol = symbols?.list[index];
+): Work<FoundItems> {
+  const { names, totalCount } = yield* symbols.ranking.search(text, countMax);
+  const items = names.flatMap(({ name, marks, index }) => {
+    const symbol = symbols.list[index];
     if (symbol === undefined) return [];
     const file = place === undefined ? `${symbol.repository} › ${symbol.path}` : symbol.path;
     return [{ text: name, marks, note: `${symbol.kind.toLowerCase()} · ${file}`, url: symbol.url }];
   });
-  return items && { items, totalCount: found?.totalCount ?? 0 };
+  return { items, totalCount };
 }
 
 function statusText(
   groups: readonly FoundGroup[],
-  { files, error }: Sources,
+  sources: Sources,
   scope: FinderScope,
   place: Place | undefined,
 ): string {
   if (scope === "files" && place === undefined) return "The files of a repository are found on its pages.";
-  const isWaiting = (scope === "files" || scope === "all") && place !== undefined && files.value === undefined;
+  const { value, error } = sources.files;
+  const isWaiting = wants(scope, "files") && place !== undefined && value.value === undefined;
   if (isWaiting && error.value === undefined) return "Loading the names of the files…";
-  if (groups.length === 0) return "Nothing has such a name.";
+  const hasFailed = wantedSources(sources, scope).some((source) => source.error.value !== undefined);
+  if (groups.length === 0) return hasFailed ? "" : "Nothing has such a name.";
   return groups
     .map(({ title, items, totalCount }) => {
       const shown = items.length < totalCount ? `${formatCount(items.length)} of ` : "";

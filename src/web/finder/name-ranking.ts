@@ -1,9 +1,17 @@
+import { finish, type Work } from "../ui/slices.js";
+
 /** A name that was found; `marks` are the places of its characters that were typed, in UTF-16 units. */
 export interface FoundName {
   readonly name: string;
   /** In the list of all names. */
   readonly index: number;
   readonly marks: readonly number[];
+}
+
+/** The best names for a text, and how many have it. */
+export interface FoundNames {
+  readonly names: readonly FoundName[];
+  readonly totalCount: number;
 }
 
 /** What each found character is worth, and what more at the start of a part of a name or after the one before it, and in the last part of a path. */
@@ -32,6 +40,9 @@ const scores = new Int32Array(nameUnitsMax * wordUnitsMax);
 /** The first and the last place that each of them can have. */
 const lefts = new Int32Array(wordUnitsMax);
 const rights = new Int32Array(wordUnitsMax);
+
+/** Work on names may pause after that many. */
+const namesAtOnce = 128;
 
 const slash = 0x2f;
 const dot = 0x2e;
@@ -69,6 +80,8 @@ export class NameRanking {
   readonly #lastParts: Uint32Array;
   /** Of the characters that are looked at. */
   readonly #masks: Int32Array;
+  #preparedCount = 0;
+  #preparedUnits = 0;
   /** What was searched last, and the names that have it. */
   #lastText = "";
   #lastFound: Uint32Array | undefined;
@@ -81,12 +94,17 @@ export class NameRanking {
     this.#starts = new Uint32Array(names.length + 1);
     this.#lastParts = new Uint32Array(names.length);
     this.#masks = new Int32Array(names.length);
-    let at = 0;
-    names.forEach((name, index) => {
-      this.#addName(name, index, at);
-      at += name.length;
-    });
-    this.#starts[names.length] = at;
+  }
+
+  /** What `find` does first, which takes a few tenths of a second for 80,000 names. */
+  *prepare(): Work<void> {
+    while (this.#preparedCount < this.names.length) {
+      const name = this.names[this.#preparedCount] ?? "";
+      this.#addName(name, this.#preparedCount++, this.#preparedUnits);
+      this.#preparedUnits += name.length;
+      if (this.#preparedCount % namesAtOnce === 0) yield;
+    }
+    this.#starts[this.names.length] = this.#preparedUnits;
   }
 
   #addName(name: string, index: number, from: number): void {
@@ -105,7 +123,13 @@ export class NameRanking {
   }
 
   /** The best names for a text, the best one first, and how many have it. Without a text, the first names. */
-  find(text: string, countMax: number): { readonly names: readonly FoundName[]; readonly totalCount: number } {
+  find(text: string, countMax: number): FoundNames {
+    return finish(this.search(text, countMax));
+  }
+
+  /** The same in pieces. */
+  *search(text: string, countMax: number): Work<FoundNames> {
+    yield* this.prepare();
     const words = readWords(text);
     const known = this.#lastText !== "" && text.startsWith(this.#lastText) ? this.#lastFound : undefined;
     const count = known?.length ?? this.names.length;
@@ -113,6 +137,7 @@ export class NameRanking {
     const best = new BestOnes(countMax);
     let totalCount = 0;
     for (let at = 0; at < count; at++) {
+      if (at % namesAtOnce === namesAtOnce - 1) yield;
       const index = known === undefined ? at : known[at];
       if (!this.#hasAll(words, index)) continue;
       found[totalCount++] = index;

@@ -3,7 +3,9 @@ import t from "tap";
 import { NameRanking } from "../../../src/web/finder/name-ranking.js";
 import { parseFileNames } from "../../../src/web/finder/finder-sources.js";
 import { scaled } from "../../support/full-run.js";
+import { startWork } from "../../../src/web/ui/slices.js";
 import { fc, runs } from "../../support/property.js";
+import { until } from "../../support/waiting.js";
 
 const paths = [
   "kernel/sched/core.c",
@@ -70,6 +72,22 @@ t.test("very long names and texts", async (t) => {
   const late = `${"b/".repeat(520)}z`;
   t.equal(first("z", [late, "a"]), undefined, "a letter that is only after the part that is looked at");
   t.equal(first("b z", [late, "a"]), undefined);
+});
+
+t.test("a search in pieces, which the next letter cancels", async (t) => {
+  const names = Array.from({ length: 1_000 }, (_, at) => `src/file${at}.c`);
+  const ranking = new NameRanking(names);
+  const cancelled = ranking.search("file9", 5);
+  for (let piece = 0; piece < 5; piece++) t.equal(cancelled.next().done, false, "it pauses");
+  t.same(ranking.find("file99", 5), new NameRanking(names).find("file99", 5), "what was prepared is of use");
+  for (let piece = 0; piece < 100; piece++) cancelled.next();
+  t.same(ranking.find("file99", 5), new NameRanking(names).find("file99", 5));
+  let found = 0;
+  const work = startWork(new NameRanking(names).search("file", 5), ({ totalCount }) => {
+    found = totalCount;
+  });
+  await until("it is found", () => found === names.length);
+  work.cancel();
 });
 
 const character = fc.constantFrom(..."aAbBc1/._ ");
