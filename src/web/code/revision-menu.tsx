@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { type PagePath, pageUrl, repositoryUrl } from "../../model/page-path.js";
 import { useGraphql } from "../api/use-graphql.js";
+import { callAfter } from "../ui/delay.js";
 import { useDropDown } from "../ui/drop-down.js";
 import { addKeys } from "../ui/keys.js";
 import { Found } from "../ui/states.js";
@@ -11,6 +12,9 @@ import { When } from "../route/when.js";
 
 /** Branches, tags and commits that are listed at once. */
 const listedCount = 15;
+
+/** The server is asked when nothing was typed for this long. */
+const pauseMs = 120;
 
 const revisionsQuery = `query Revisions($name: String!, $revision: String!, $path: String!, $query: String!) {
   repository(name: $name) {
@@ -72,8 +76,17 @@ function RevisionList({ path }: { readonly path: PagePath }) {
   const field = useRef<HTMLInputElement>(null);
   const text = useSignal("");
   const shownPath = path.page === "blob" || path.page === "tree" || path.page === "commits" ? path.path : "";
-  const used = useGraphql("Revisions", revisionsQuery, { name, revision, path: shownPath, query: text.value });
+  const asked = useSignal("");
+  const found = useRef<HTMLDivElement>(null);
+  const used = useGraphql("Revisions", revisionsQuery, { name, revision, path: shownPath, query: asked.value });
   useEffect(() => field.current?.focus(), []);
+  const typed = text.value;
+  useEffect(() => {
+    const pending = callAfter(pauseMs, () => {
+      asked.value = typed;
+    });
+    return () => pending.cancel();
+  }, [typed]);
   return (
     <section class="panel revision-list" aria-label="Revisions">
       <input
@@ -87,65 +100,68 @@ function RevisionList({ path }: { readonly path: PagePath }) {
           text.value = event.currentTarget.value.trim();
         }}
         onKeyDown={({ key, currentTarget }) => {
-          if (key !== "Enter") return;
-          currentTarget.parentElement?.querySelector("a")?.click();
+          // The answer to what was typed before is no answer.
+          if (key !== "Enter" || currentTarget.value.trim() !== asked.value) return;
+          found.current?.querySelector("a")?.click();
         }}
       />
-      <Found used={used} what="the revisions">
-        {({ repository }) => {
-          const branches = repository?.branches?.nodes ?? [];
-          const tags = repository?.tags?.nodes ?? [];
-          const commits = repository?.commit?.ancestors?.nodes ?? [];
-          const isTyped = /^[\w./^~-]+$/.test(text.value);
-          return (
-            <>
-              {text.value === "" && revision !== "" && (
-                <RevisionLinks title="">
-                  <li>
-                    <a href={urlAt(path, "")}>Default branch</a>
-                  </li>
+      <div ref={found}>
+        <Found used={used} what="the revisions">
+          {({ repository }) => {
+            const branches = repository?.branches?.nodes ?? [];
+            const tags = repository?.tags?.nodes ?? [];
+            const commits = repository?.commit?.ancestors?.nodes ?? [];
+            const isTyped = /^[\w./^~-]+$/.test(asked.value);
+            return (
+              <>
+                {asked.value === "" && revision !== "" && (
+                  <RevisionLinks title="">
+                    <li>
+                      <a href={urlAt(path, "")}>Default branch</a>
+                    </li>
+                  </RevisionLinks>
+                )}
+                <RevisionLinks title="Branches">
+                  {branches.map(({ abbrevName }) => (
+                    <RefItem
+                      key={abbrevName}
+                      path={path}
+                      name={abbrevName}
+                      note={abbrevName === repository?.defaultBranch?.abbrevName ? "default" : ""}
+                    />
+                  ))}
                 </RevisionLinks>
-              )}
-              <RevisionLinks title="Branches">
-                {branches.map(({ abbrevName }) => (
-                  <RefItem
-                    key={abbrevName}
-                    path={path}
-                    name={abbrevName}
-                    note={abbrevName === repository?.defaultBranch?.abbrevName ? "default" : ""}
-                  />
-                ))}
-              </RevisionLinks>
-              <RevisionLinks title="Tags">
-                {tags.map(({ abbrevName }) => (
-                  <RefItem key={abbrevName} path={path} name={abbrevName} note="" />
-                ))}
-              </RevisionLinks>
-              <RevisionLinks title={shownPath === "" ? "Recent commits" : "Recent commits to this path"}>
-                {commits.map(({ oid, abbreviatedOID, subject, author }) => (
-                  <li key={oid}>
-                    <a href={urlAt(path, oid)}>
-                      <span class="revision-subject">{subject}</span>
-                      <span class="soft small">
-                        <code>{abbreviatedOID}</code> {author !== null && <When date={author.date} />}
-                      </span>
-                    </a>
-                  </li>
-                ))}
-              </RevisionLinks>
-              {isTyped && (
-                <RevisionLinks title="">
-                  <li>
-                    <a href={urlAt(path, text.value)}>
-                      Go to <code>{text.value}</code>
-                    </a>
-                  </li>
+                <RevisionLinks title="Tags">
+                  {tags.map(({ abbrevName }) => (
+                    <RefItem key={abbrevName} path={path} name={abbrevName} note="" />
+                  ))}
                 </RevisionLinks>
-              )}
-            </>
-          );
-        }}
-      </Found>
+                <RevisionLinks title={shownPath === "" ? "Recent commits" : "Recent commits to this path"}>
+                  {commits.map(({ oid, abbreviatedOID, subject, author }) => (
+                    <li key={oid}>
+                      <a href={urlAt(path, oid)}>
+                        <span class="revision-subject">{subject}</span>
+                        <span class="soft small">
+                          <code>{abbreviatedOID}</code> {author !== null && <When date={author.date} />}
+                        </span>
+                      </a>
+                    </li>
+                  ))}
+                </RevisionLinks>
+                {isTyped && (
+                  <RevisionLinks title="">
+                    <li>
+                      <a href={urlAt(path, asked.value)}>
+                        Go to <code>{asked.value}</code>
+                      </a>
+                    </li>
+                  </RevisionLinks>
+                )}
+              </>
+            );
+          }}
+        </Found>
+      </div>
       <p class="revision-more small">
         <a href={pageUrl({ name, revision: "" }, "branches")}>All branches</a>
         <a href={pageUrl({ name, revision: "" }, "tags")}>All tags</a>
