@@ -1,5 +1,6 @@
 import { signal } from "@preact/signals";
 import type { PagePath } from "../../../model/page-path.js";
+import { ApiError } from "../../api/api-error.js";
 import { graphql } from "../../api/graphql.js";
 import { KeptList } from "../../ui/kept-list.js";
 
@@ -54,6 +55,9 @@ interface KeptFolders {
 
 const kept = new KeptList<KeptFolders>("folders", { count: 20, length: 100_000 }, isKeptFolders, () => sessionStorage);
 
+/** A browser asks for six things at a time; the page beside the tree needs some of them. */
+const requestsMax = 3;
+
 /** Of one repository, that many folders are kept: each is asked for when the tree is shown again. */
 const keptFolderMax = 50;
 
@@ -69,6 +73,7 @@ export class TreeState {
   readonly #open = signal<ReadonlySet<string>>(new Set());
   readonly #folders = signal<ReadonlyMap<string, Folder | { readonly error: unknown }>>(new Map());
   readonly #asked = new Set<string>();
+  #waitingCount = 0;
 
   constructor(place: Place) {
     this.place = place;
@@ -107,10 +112,13 @@ export class TreeState {
     for (const row of this.rows("")) if (row.kind === "waiting") this.#ask(row.folder);
   }
 
+  /** What is not asked for now, is when an answer has come: the tree is then shown again, and calls `load`. */
   #ask(folder: string): void {
-    if (this.#asked.has(folder)) return;
+    if (this.#asked.has(folder) || this.#waitingCount >= requestsMax) return;
     this.#asked.add(folder);
+    this.#waitingCount++;
     const take = (found: Folder | { readonly error: unknown }): void => {
+      this.#waitingCount--;
       this.#folders.value = new Map(this.#folders.peek()).set(folder, found);
     };
     readFolder(this.place, folder).then(take, (error: unknown) => take({ error }));
@@ -167,7 +175,8 @@ const folderQuery = `query TreeFolder($name: String!, $revision: String!, $path:
 
 async function readFolder({ name, revision }: Place, path: string): Promise<Folder> {
   const { repository } = await graphql("TreeFolder", folderQuery, { name, revision, path });
-  const all = repository?.commit?.tree?.entries ?? [];
+  const all = repository?.commit?.tree?.entries;
+  if (all === undefined || all === null) throw new ApiError(404, "There is no such folder.");
   const entries = all.slice(0, entryCountMax).map(({ name: entry, url, isDirectory, submodule }): TreeEntry => {
     const kind = isDirectory ? "directory" : submodule === null ? "file" : "submodule";
     return { name: entry, path: path === "" ? entry : `${path}/${entry}`, url, kind };
