@@ -34,7 +34,10 @@ const filesMax = 64;
 const archivesMax = 8;
 const archivesOfClientMax = 4;
 
-/** Limit on queued requests for files, or for archives; a further one is refused. */
+/** Limit on lists of all files sent concurrently. Each has up to 32 MiB in the daemon until the client has taken it. */
+const listsMax = 6;
+
+/** Limit on queued requests for files, for lists of files, or for archives; a further one is refused. */
 const waitingMax = 1024;
 
 /** Limits on the size of the listing of a directory, and on that of all files below it. The paths of Linux have 3 MiB. */
@@ -70,6 +73,7 @@ interface Answer {
  */
 export function rawHandler(services: ContentServices, sharePercent: number): RawHandler {
   const files = new FairSemaphore(shareLimits(filesMax, waitingMax, sharePercent));
+  const lists = new FairSemaphore(shareLimits(listsMax, waitingMax, sharePercent));
   const archives = new FairSemaphore({
     ...shareLimits(archivesMax, waitingMax, sharePercent),
     clientCountMax: archivesOfClientMax,
@@ -99,7 +103,7 @@ export function rawHandler(services: ContentServices, sharePercent: number): Raw
       if (format !== "text") return sendArchive(services, archives, answer, found, format);
       if (entry.kind !== "file")
         return new URLSearchParams(request.query).get("list") === "files"
-          ? withPermit(files, "files", answer, () => sendFileNames(services, files, answer, found))
+          ? withPermit(lists, "lists of files", answer, () => sendFileNames(services, lists, answer, found))
           : sendDirectory(answer, found);
       const form = new URLSearchParams(request.query).get("as");
       if (form === "text") return sendText(services, files, answer, found);
