@@ -153,11 +153,24 @@ async function printedDirectory(
     : (await listDirectory(mirror, commit, path, false, stop)).map(
         (entry) => entry.path.slice(prefix.length) + (entry.kind === "directory" ? "/" : ""),
       );
-  const text = encodePath(names.map((name) => `${escapeName(name)}\n`).join(""));
-  if (text.length <= byteCountMax) return { text };
-  throw new TrawlError(
+  const lines: string[] = [];
+  let length = 0;
+  for (const name of names) {
+    const line = `${escapeName(name)}\n`;
+    // A byte, or more, for each unit.
+    length += line.length;
+    if (length > byteCountMax) throw tooManyNames(byteCountMax);
+    lines.push(line);
+  }
+  const text = encodePath(lines.join(""));
+  if (text.length > byteCountMax) throw tooManyNames(byteCountMax);
+  return { text };
+}
+
+function tooManyNames(byteCountMax: number): TrawlError {
+  return new TrawlError(
     "bad-request",
-    `the names in this directory have ${text.length} bytes in total, more than ${byteCountMax}; use format=tar`,
+    `the names in this directory have more than ${byteCountMax} bytes in total; use format=tar`,
   );
 }
 
