@@ -8,6 +8,7 @@ import type { RepositoryConfig } from "../../model/repository.js";
 import { apiKinds } from "../api-kinds.js";
 import type { ApiConnection } from "../connection.js";
 import { PageReader } from "../page-reader.js";
+import { DueQueue } from "./due-queue.js";
 import { type HostUser, readerSources } from "./reader-sources.js";
 import { type KnownReaders, StoredReaders } from "./stored-readers.js";
 
@@ -61,11 +62,11 @@ const clockMsMax = 60_000;
 const nobody: readonly string[] = [];
 
 interface Asking {
-  /** On the monotonic clock. */
-  nextMs: number;
   isAsking: boolean;
   /** Whether it is to be asked again, because it was requested while it was being asked: that answer may be older. */
   isRequested: boolean;
+  /** How often one after another the host has said that there is no such repository, or that its readers are not told. */
+  refusalCount: number;
   error: string;
 }
 
@@ -76,6 +77,9 @@ interface Asking {
  * Each repository is asked for after a third of `permissionsSeconds`. An answer counts for `permissionsSeconds`: then nobody but site
  * admins reads the repository until the host answers again. That holds whatever the reason is, also across a restart, and for a
  * repository that was never asked for. An answer that could be read only in part is none.
+ *
+ * The one that is due since the longest time is asked for first, so that none waits for others for ever. The host has rest when it
+ * fails several times one after another, but not for a repository that it refuses: that is asked for again later and later.
  */
 export class HostPermissions {
   readonly #config: ApiConnection;
@@ -87,6 +91,8 @@ export class HostPermissions {
   #repositories: ReadonlyMap<string, RepositoryConfig> = new Map();
   #known = new Map<string, KnownReaders>();
   readonly #asking = new Map<string, Asking>();
+  /** Those that are not being asked for, by the time on the monotonic clock when they are to be. */
+  readonly #waiting = new DueQueue();
   /** The readers that were last applied. */
   readonly #applied = new Map<string, readonly string[]>();
   /** The names here of those in a list of the host. */
@@ -125,6 +131,12 @@ export class HostPermissions {
     this.#repositories = new Map(repositories.filter((one) => one.private).map((one) => [keyFor(one), one]));
     for (const map of [this.#known, this.#asking, this.#applied])
       for (const key of map.keys()) if (!this.#repositories.has(key)) map.delete(key);
+    for (const key of this.#waiting.keys()) if (!this.#repositories.has(key)) this.#waiting.delete(key);
+    for (const key of this.#repositories.keys()) {
+      if (this.#asking.has(key)) continue;
+      this.#asking.set(key, { isAsking: false, isRequested: false, refusalCount: 0, error: "" });
+      this.#waiting.set(key, this.#firstMs(key));
+    }
     if (this.#timer !== undefined) this.#tick();
   }
 
@@ -137,9 +149,9 @@ export class HostPermissions {
   /** Asks for all repositories soon. */
   request(): void {
     this.#pausedUntilMs = 0;
-    for (const asking of this.#asking.values()) {
-      asking.nextMs = 0;
+    for (const [key, asking] of this.#asking) {
       asking.isRequested = asking.isAsking;
+      if (!asking.isAsking) this.#waiting.set(key, this.#atOnceMs(key));
     }
     if (this.#timer !== undefined) this.#tick();
   }
@@ -221,29 +233,25 @@ export class HostPermissions {
     const nowMs = monotonicMs();
     if (nowMs - this.#savedMs > saveMs) void this.#save();
     if (nowMs < this.#pausedUntilMs) return;
-    for (const [key, repository] of this.#repositories) {
-      if (this.#runningCount >= parallelMax) return;
-      const asking = this.#askingFor(key);
-      if (!asking.isAsking && asking.nextMs <= nowMs) void this.#ask(key, repository, asking);
+    while (this.#runningCount < parallelMax) {
+      const key = this.#waiting.take(nowMs);
+      if (key === undefined) return;
+      const [repository, asking] = [this.#repositories.get(key), this.#asking.get(key)];
+      if (repository !== undefined && asking !== undefined) void this.#ask(key, repository, asking);
     }
-  }
-
-  #askingFor(key: string): Asking {
-    const found = this.#asking.get(key) ?? {
-      nextMs: this.#firstMs(key),
-      isAsking: false,
-      isRequested: false,
-      error: "",
-    };
-    this.#asking.set(key, found);
-    return found;
   }
 
   /** When it is asked for after a start. */
   #firstMs(key: string): number {
     const known = this.#known.get(key);
-    if (!this.#counts(known)) return 0;
-    return monotonicMs() + Math.max(this.#ageMsMax / 3 - (new Date().getTime() - known.askedAtMs), 0);
+    if (!this.#counts(known)) return this.#atOnceMs(key);
+    return monotonicMs() + this.#ageMsMax / 3 - (new Date().getTime() - known.askedAtMs);
+  }
+
+  /** A time that has passed: the longer ago, the older the last answer is. */
+  #atOnceMs(key: string): number {
+    const known = this.#known.get(key);
+    return known === undefined ? Number.NEGATIVE_INFINITY : Math.min(known.askedAtMs - new Date().getTime(), 0);
   }
 
   async #ask(key: string, repository: RepositoryConfig, asking: Asking): Promise<void> {
@@ -251,33 +259,38 @@ export class HostPermissions {
     this.#runningCount++;
     // The answer is as old as the question.
     const askedAtMs = new Date().getTime();
+    let nextMs = 0;
     try {
       const users = await this.#read(repository);
       if (this.#stop.signal.aborted) return;
       if (this.#repositories.has(key)) this.#known.set(key, { users: this.#shared(users), askedAtMs });
       this.#isChanged = true;
       asking.error = "";
-      asking.nextMs = monotonicMs() + this.#ageMsMax / 3;
+      asking.refusalCount = 0;
+      nextMs = monotonicMs() + this.#ageMsMax / 3;
       this.#failureCount = 0;
       this.#services.metrics.hostPermissionReads.inc({ outcome: "good" });
     } catch (error) {
-      if (!this.#stop.signal.aborted) this.#failed(asking, repository, error);
+      if (!this.#stop.signal.aborted) nextMs = monotonicMs() + this.#failed(asking, repository, error);
     } finally {
+      if (this.#asking.get(key) === asking)
+        this.#waiting.set(key, asking.isRequested ? this.#atOnceMs(key) : nextMs);
       asking.isAsking = false;
-      if (asking.isRequested) asking.nextMs = 0;
       asking.isRequested = false;
       this.#runningCount--;
     }
     if (!this.#stop.signal.aborted) this.#tick();
   }
 
-  #failed(asking: Asking, { name }: RepositoryConfig, error: unknown): void {
+  /** Returns in how many milliseconds it is asked for again. */
+  #failed(asking: Asking, { name }: RepositoryConfig, error: unknown): number {
     const retryMs = Math.min(Math.max(this.#ageMsMax / 20, 1_000), retryMsMax);
     asking.error = errorMessage(error);
-    asking.nextMs = monotonicMs() + retryMs;
     this.#services.metrics.hostPermissionReads.inc({ outcome: "failed" });
+    if (isRefusal(error)) return Math.min(retryMs * 2 ** asking.refusalCount++, Math.max(this.#ageMsMax / 3, retryMs));
+    asking.refusalCount = 0;
     const isLimited = error instanceof RateLimitError;
-    if (!isLimited && ++this.#failureCount < failuresMax) return;
+    if (!isLimited && ++this.#failureCount < failuresMax) return retryMs;
     this.#failureCount = 0;
     this.#pausedUntilMs = monotonicMs() + (isLimited ? error.waitMs : retryMs);
     this.#pauseReason = asking.error;
@@ -285,6 +298,7 @@ export class HostPermissions {
       { connection: this.#config.name, repository: name },
       `the host cannot be asked who may read its repositories: ${asking.error}`,
     );
+    return retryMs;
   }
 
   async #read({ name }: RepositoryConfig): Promise<readonly HostUser[]> {
@@ -349,4 +363,10 @@ export class HostPermissions {
 
 function keyFor({ name, url }: Pick<RepositoryConfig, "name" | "url">): string {
   return `${name} ${url}`;
+}
+
+/** Whether it is about the one repository, and says nothing about others: not 401, which is about the token. */
+function isRefusal(error: unknown): boolean {
+  if (!(error instanceof TrawlError)) return false;
+  return error.code === "not-found" || (error.code === "forbidden" && error.message.includes(" answered 403"));
 }

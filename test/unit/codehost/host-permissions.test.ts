@@ -7,6 +7,7 @@ import { apiKinds } from "../../../src/codehost/api-kinds.js";
 import type { ApiConnection, ApiKindName } from "../../../src/codehost/connection.js";
 import { Connections } from "../../../src/codehost/connections.js";
 import { PageReader } from "../../../src/codehost/page-reader.js";
+import { DueQueue } from "../../../src/codehost/permissions/due-queue.js";
 import { readerSources } from "../../../src/codehost/permissions/reader-sources.js";
 import { resolveOptions } from "../../../src/daemon/config/config.js";
 import type { RepositoryConfig } from "../../../src/model/repository.js";
@@ -292,6 +293,57 @@ t.test("a host that is down or limits requests is not asked for each repository"
       return requests.filter(({ url: { pathname } }) => pathname.endsWith("/collaborators")).length;
     }
   }
+});
+
+t.test("repositories that the host refuses keep no other one closed", async (t) => {
+  const refused = Array.from({ length: 12 }, (_, i) => listed(`r${i}`, true));
+  const { url, requests } = await codeHost(t, ({ pathname, searchParams }) => {
+    if (searchParams.get("page") !== "1") return { body: [] };
+    if (pathname.endsWith("/good/collaborators")) return { body: [{ login: "a", id: 1, permissions: { pull: true } }] };
+    if (pathname.endsWith("/collaborators")) return { status: pathname.includes("/r1") ? 404 : 403 };
+    return { body: [...refused, listed("good", true)] };
+  });
+  const folder = t.testdir({ token: "secret" });
+  const { connections, applied } = started(t, folder);
+  await connections.configure([
+    connection({ url, permissions: "host", credential: `file:${folder}/token`, userNames: { a: "ann" } }),
+  ]);
+  connections.start();
+  await until("the one after them is open", () => applied.get("host/acme/good") === "ann");
+  t.match(connections.statuses()[0]?.permissions, { closedCount: 12, error: /answered 40[34]/ });
+  const asked = requests.filter(({ url: { pathname } }) => pathname.includes("/acme/r"));
+  t.equal(asked.length, 12, "each was asked for once");
+});
+
+t.test("keys by the time at which they are due", async (t) => {
+  const queue = new DueQueue();
+  const taken = (nowMs: number): readonly string[] => {
+    const keys: string[] = [];
+    for (let key = queue.take(nowMs); key !== undefined; key = queue.take(nowMs)) keys.push(key);
+    return keys;
+  };
+  queue.set("late", 9);
+  queue.set("b", 2);
+  queue.set("c", 3);
+  queue.set("first", Number.NEGATIVE_INFINITY);
+  queue.set("a", 1);
+  queue.set("gone", 1);
+  queue.delete("gone");
+  queue.set("c", 0);
+  t.same(taken(5), ["first", "c", "a", "b"]);
+  t.same(taken(5), []);
+  t.same(taken(9), ["late"]);
+  const times = new Map<string, number>();
+  for (let i = 0; i < 2_000; i++) {
+    const [key, dueMs] = [`k${(i * 7) % 300}`, (i * 7919) % 1_009];
+    times.set(key, dueMs);
+    queue.set(key, dueMs);
+  }
+  t.same(
+    taken(2_000).map((key) => times.get(key)),
+    [...times.values()].sort((a, b) => a - b),
+    "in order, each once, although each was moved several times",
+  );
 });
 
 t.test("configurations that are refused", async (t) => {
