@@ -30,7 +30,8 @@ export async function listHost(config: ApiConnection, token: string, signal: Abo
     const { items, problem } = await readFirst(reader, paths, config);
     for (const item of items) {
       const repository = kind.read(item, reader.place);
-      if (repository !== undefined) listed.set(repository.name, repository);
+      // Two may have one name here, such as `a b` and `a-b`: one of them is chosen as of several lists.
+      if (repository !== undefined) listed.set(`${repository.name} ${repository.url}`, repository);
     }
     if (problem !== "") problems.push(problem);
   }

@@ -17,11 +17,13 @@ const pages: HostPages = {
     if (items === undefined || !isObject(value)) return undefined;
     const { size, next } = value;
     const page = URL.canParse(text(next)) ? (new URL(text(next)).searchParams.get("page") ?? "") : "";
+    const isUsable = page !== "" && page.length <= pageLengthMax;
     return {
       items: items.map((item) => ({ ...item, id: item["uuid"] ?? item["full_name"] })),
       total: Number.isSafeInteger(size) ? (size as number) : undefined,
-      hasNext: page !== "" && page.length <= pageLengthMax,
-      next: { page },
+      // A list that goes on at a page that cannot be asked for has not been read: the same page is asked for again, in vain.
+      hasNext: next !== undefined && next !== null && next !== "",
+      next: isUsable ? { page } : ({} as Readonly<Record<string, string>>),
     };
   },
 };

@@ -228,6 +228,14 @@ t.test("what these hosts may do wrong", async (t) => {
     ["no end and no start", "bitbucket-data-center", { body: { values: [centerItem(1, "a")] } }, /changes while/],
     ["empty pages without end", "bitbucket-data-center", { body: { values: [], nextPageStart: 1 } }, /changes while/],
     ["fewer than the size", "bitbucket-cloud", { body: { size: 9, values: [cloudItem("one")] } }, /lists 1 of 9/],
+    ...["https://h/?page=", `https://h/?page=${"x".repeat(2_000)}`, "https://h/", "page two", 2].map(
+      (next): (typeof rows)[number] => [
+        `a next page that cannot be asked for: ${String(next).slice(0, 20)}`,
+        "bitbucket-cloud",
+        { body: { next, values: [cloudItem("one")] } },
+        /changes while/,
+      ],
+    ),
     ["a size that is none", "bitbucket-cloud", { body: { size: "9", values: [cloudItem("one")] } }, /^$/],
     [
       "a token in a circle",
@@ -259,6 +267,20 @@ t.test("what these hosts may do wrong", async (t) => {
     t.match(await listed, expected, name);
     t.ok(requests.length <= 70, `${name}: ${requests.length} requests`);
   }
+});
+
+t.test("projects that have one name here are both listed", async (t) => {
+  const { url } = await codeHost(t, () => ({ body: { "a b": {}, "a-b": {}, c: {} } }));
+  const listed = await listHost(connection({ kind: "gerrit", url }), "", never);
+  t.same(
+    listed.repositories.map((one) => [one.name, one.url.slice(url.length)]),
+    [
+      ["a-b", "/a%20b"],
+      ["a-b", "/a-b"],
+      ["c", "/c"],
+    ],
+  );
+  t.same(listed.problems, []);
 });
 
 t.test("items that are not what they should be are private, without a URL", async (t) => {
