@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { TrawlError } from "../../base/errors.js";
 import { isHomePath } from "../../base/repository-url.js";
 import { findLine, hasValue, parseConfigFile, readConfigFile, type ConfigFile } from "./config-file.js";
-import { fileConnections } from "./file-connections.js";
+import { fileConnections, providerProblems } from "./file-connections.js";
 import { fileContexts } from "./file-contexts.js";
 import { fileProviders } from "./file-providers.js";
 import { isObject } from "../../base/is-object.js";
@@ -58,12 +58,10 @@ function resolveFile(
   const connections = file === undefined ? [] : fileConnections(file, problems);
   const contexts = file === undefined ? [] : fileContexts(file, problems);
   const identityProviders = file === undefined ? [] : fileProviders(file, problems);
-  const providers = new Set(identityProviders.map(({ name }) => name));
-  for (const { name, permissionsProvider } of connections)
-    if (permissionsProvider !== "" && !providers.has(permissionsProvider) && problems.length === 0)
-      problems.push(
-        `${file?.path}: connection ${name}: no identity provider is named ${JSON.stringify(permissionsProvider)}`,
-      );
+  if (problems.length === 0)
+    problems.push(
+      ...providerProblems(connections, identityProviders).map((problem) => `${file?.path}: connection ${problem}`),
+    );
   const options = nest(values);
   const { listenHost, listenPort } = checkListen(options, values.has("auth.public"), problems);
   const resolved = { ...options, data: resolve(options.data) };

@@ -118,7 +118,7 @@ export const connectionTable = {
     allowed: "the name of an identity provider",
     defaultText: "none",
     description:
-      "For permissions of the host: the identity provider that is the host itself (GitLab, Gitea, Forgejo), whose linked accounts are the users on the host.",
+      "For permissions of the host: the identity provider that is the host itself (GitLab, Gitea, Forgejo), whose linked accounts are the users on the host. Its issuer must be at the host of url.",
   },
   permissionsMaxAge: {
     kind: "integer",

@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import type { ProviderConfig } from "../../account/sign-in/provider-config.js";
 import { errorMessage } from "../../base/errors.js";
 import { apiKinds } from "../../codehost/api-kinds.js";
 import { type ApiKindName, type ConnectionConfig, isLocal } from "../../codehost/connection.js";
@@ -88,7 +89,28 @@ function permissionProblems(config: ConnectionConfig): string[] {
   if (readers.length > 0) problems.push("with permissions of the host, it has no readers of its own");
   if (credential === "") problems.push("permissions of the host need a credential");
   if (!isMapped) problems.push("permissions of the host need userNames or a permissionsProvider");
+  if (kind === "github" && permissionsProvider !== "")
+    problems.push("permissionsProvider is not for github, which is no identity provider: write userNames");
   return problems;
+}
+
+/**
+ * The numbers of accounts at one host are those of others at another host, so the provider must be the host itself. Its port may be
+ * another one.
+ */
+export function providerProblems(
+  connections: readonly ConnectionConfig[],
+  providers: readonly Pick<ProviderConfig, "name" | "issuer">[],
+): readonly string[] {
+  const issuers = new Map(providers.map(({ name, issuer }) => [name, issuer]));
+  return connections.flatMap(({ name, url, permissionsProvider }) => {
+    if (permissionsProvider === "") return [];
+    const issuer = issuers.get(permissionsProvider);
+    if (issuer === undefined) return [`${name}: no identity provider is named ${JSON.stringify(permissionsProvider)}`];
+    const [own, other] = [new URL(url).hostname, new URL(issuer).hostname];
+    const problem = `${name}: permissionsProvider has to be the host itself, ${own}, but the issuer of ${permissionsProvider} is at ${other}`;
+    return own === other ? [] : [problem];
+  });
 }
 
 function commandProblems({ command, credential }: ConnectionConfig): string[] {

@@ -362,9 +362,12 @@ t.test("configurations that are refused", async (t) => {
     [{ userNames: { a: "b" }, credential: "" }, /need a credential/],
     [{ userNames: { a: "b" }, kind: "gerrit" }, /known for github, gitlab, gitea, not for gerrit/],
     [{ userNames: { a: "b" }, permissions: "readers" }, /only for permissions of the host/],
-    [{ permissionsProvider: "lab" }, /no identity provider is named "lab"/],
+    [{ permissionsProvider: "lab", kind: "gitlab" }, /no identity provider is named "lab"/],
+    [{ permissionsProvider: "lab" }, /permissionsProvider is not for github/],
+    [{ permissionsProvider: "login", kind: "gitlab" }, /has to be the host itself, h, but the issuer of login is at else/],
   ] as const) {
-    writeFileSync(configFile, JSON.stringify({ connections: [{ ...host, ...changes }] }));
+    const identityProviders = [{ name: "login", issuer: "https://else", clientId: "trawl" }];
+    writeFileSync(configFile, JSON.stringify({ connections: [{ ...host, ...changes }], identityProviders }));
     t.throws(() => resolveOptions({ configFile, overrides: [], repositories: [] }), { code: "bad-config", message });
   }
 });
