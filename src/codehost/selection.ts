@@ -81,11 +81,12 @@ function toConfig(config: ConnectionConfig, listed: ListedRepository): Repositor
  * connection. The API of a host may have another name, which begins with `api.`. A file of the operator, and a folder, may
  * name any place.
  */
-export function findSource({ name, url, hosts }: ConnectionConfig): RemoteSource {
+export function findSource({ name, url, hosts, permissions }: ConnectionConfig): RemoteSource {
   if (!/^https?:/i.test(url)) return { connection: name };
   const own = plainHost(new URL(url).hostname);
   const others = [own, own.replace(/^api\./, ""), ...hosts.map(plainHost)];
-  return { connection: name, hosts: [...new Set(others)] };
+  const source = { connection: name, hosts: [...new Set(others)] };
+  return permissions === "host" ? { ...source, readersFromHost: true } : source;
 }
 
 /** Whether a URL is at the host of the connection, so that its token may be sent there; `api.` may begin the latter. */

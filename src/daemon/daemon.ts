@@ -33,7 +33,7 @@ import { createHttpServer } from "./parts/http-parts.js";
 import { watchServices } from "./parts/service-gauges.js";
 import { Profiler } from "./parts/profiler.js";
 import { MetricsServer } from "./parts/metrics-server.js";
-import { applyReaders, describeReaders, findLinked } from "./parts/host-readers.js";
+import { describeReaders, findLinked, HostReaders } from "./parts/host-readers.js";
 import { createParts, type DaemonParts } from "./parts/parts.js";
 import { rereadOptions } from "./config/reread-options.js";
 import type { GraphqlExecutor } from "../graphql/execution/executor.js";
@@ -92,6 +92,7 @@ export class Daemon implements Controlled {
   #configured: ResolvedOptions;
   #isStopping = false;
   #loopDelay: LoopDelayMeter | undefined;
+  readonly #hostReaders: HostReaders;
   /** Settles when the last reload is done. */
   #reloads: Promise<unknown> = Promise.resolve();
   /** 0 until the port is open. */
@@ -105,6 +106,7 @@ export class Daemon implements Controlled {
     log: Log,
   ) {
     const parts = createParts(options, snapshots, log);
+    this.#hostReaders = new HostReaders(parts);
     this.connections = new Connections({
       folder: join(options.data, "connections"),
       log,
@@ -119,7 +121,7 @@ export class Daemon implements Controlled {
       apply: (connection) => this.#configureRepositories(this.#configured, { kind: "keep", exempt: connection }),
       findLinked: (provider, subject) =>
         findLinked(parts.accounts, this.#configured.identityProviders, provider, subject),
-      applyReaders: (connection, repositories) => applyReaders(parts, connection, repositories),
+      applyReaders: (connection, repositories) => this.#hostReaders.apply(connection, repositories),
       leftOut: (connection) =>
         parts.sync.leftOut.flatMap(({ list, forConnection }) => (list === connection ? [forConnection] : [])),
     });
@@ -162,7 +164,7 @@ export class Daemon implements Controlled {
       await resultWhileYielding(records.load());
     // Before the port is open: answers of code hosts about readers may have become too old while nothing ran.
     await this.connections.configure(this.#options.connections);
-    await this.connections.applyReaders();
+    await this.#applyReaders();
     // The same: then it can tell what a client has uploaded from what is left over.
     await this.#parts.precise.start();
     await this.#parts.resumable.load();
@@ -292,6 +294,8 @@ export class Daemon implements Controlled {
     try {
       await this.#configureRepositories(fresh, { kind: mayRemoveMost ? "remove" : "refuse" });
       this.#configured = fresh;
+      // The accounts that count may be those of another issuer.
+      this.connections.accountsChanged();
     } catch (error) {
       await this.connections.configure(this.#configured.connections);
       throw error;
@@ -304,7 +308,12 @@ export class Daemon implements Controlled {
     const listed = [...repositories, ...this.connections.repositories()];
     await this.sync.configure(listed, this.connections.names(), guard);
     // A host may have answered meanwhile.
+    await this.#applyReaders();
+  }
+
+  async #applyReaders(): Promise<void> {
     await this.connections.applyReaders();
+    await this.#hostReaders.closeUndecided(this.connections);
   }
 
   async stop(): Promise<void> {
@@ -329,6 +338,7 @@ export class Daemon implements Controlled {
     const { search, ingest, read } = this.#parts.threads;
     await Promise.all([search.close(), ingest.close(), read.close(), this.#parts.spans?.close()]);
     await this.accounts.close();
+    await this.#hostReaders.written();
     await this.audit.close();
     await this.#parts.snapshots.close();
     await this.#parts.stores.records.close();

@@ -25,6 +25,8 @@ export interface RemoteSource {
    * Absent if it is from a folder or a file of the operator, which may name any place.
    */
   readonly hosts?: readonly string[];
+  /** Whether its code host decides who reads what is private: then nobody does when it does not say so any more. */
+  readonly readersFromHost?: true;
 }
 
 /** The configuration of a repository. */

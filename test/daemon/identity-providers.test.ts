@@ -448,8 +448,13 @@ t.test("a linked account reads what it may read on the code host that is the pro
   t.equal(await sees(other), false, "another account of the provider does not");
   const { data } = await scene.site.ask({ cookie: visitor.session(scene.url) }, linkedQuery);
   const [{ id }] = (data as Linked).currentUser.externalAccounts.nodes;
+  const readerCount = async () => (await status())?.readers.length;
+  await scene.configure({ signUp: "all", issuer: `${scene.provider.issuer}/other` });
+  await until("the accounts of another issuer are others", async () => (await readerCount()) === 0);
+  await scene.configure({ signUp: "all" });
+  await until("with its issuer, it reads it again", async () => (await readerCount()) === 1);
   t.same((await scene.site.ask("admin", unlinkMutation, { id })).errors, undefined);
-  await until("an account that is unlinked reads nothing", async () => (await status())?.readers.length === 0);
+  await until("an account that is unlinked reads nothing", async () => (await readerCount()) === 0);
 });
 
 const linkedQuery = `{ currentUser { externalAccounts(first: 10) {

@@ -1,16 +1,18 @@
-import { callEvery, monotonicMs, type PendingCall } from "../../base/deadline.js";
+import { callAfter, callEvery, monotonicMs, type PendingCall } from "../../base/deadline.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
 import type { Metrics } from "../../base/metrics.js";
 import { RateLimitError } from "../../base/rate-limit.js";
 import { readSecret } from "../../base/secret-source.js";
+import { eachInSteps, sortInSteps } from "../../base/yielding.js";
 import type { RepositoryConfig } from "../../model/repository.js";
 import { apiKinds } from "../api-kinds.js";
 import type { ApiConnection } from "../connection.js";
 import { PageReader } from "../page-reader.js";
 import { DueQueue } from "./due-queue.js";
+import { isSame, type ReaderList, ReaderLists } from "./reader-lists.js";
 import { type HostUser, readerSources } from "./reader-sources.js";
-import { type KnownReaders, StoredReaders } from "./stored-readers.js";
+import { StoredReaders } from "./stored-readers.js";
 
 /** What is known about the readers of a repository, for people. */
 export interface PermissionState {
@@ -39,8 +41,11 @@ export interface PermissionServices {
   readonly metrics: Pick<Metrics, "hostPermissionReads">;
   /** The name here of the user whom an identity provider knows by a number of its own; undefined if there is none. */
   readonly findLinked: (provider: string, subject: string) => string | undefined;
-  /** Makes these the readers in the catalog, as far as they are others there. */
-  readonly applyReaders: (connection: string, repositories: readonly RepositoryConfig[]) => Promise<void>;
+  /**
+   * Makes these the readers in the catalog, as far as they are others there. Resolves with the names of the repositories to which not
+   * all of them were added yet; those that are not among the readers have been removed.
+   */
+  readonly applyReaders: (connection: string, repositories: readonly RepositoryConfig[]) => Promise<readonly string[]>;
 }
 
 /** A host is asked for so many repositories at once. */
@@ -55,11 +60,19 @@ const readerCountMax = 10_000;
 const failuresMax = 5;
 const tickMsMax = 5_000;
 const saveMs = 60_000;
+/** Between two times that all names are looked up again, however many accounts are linked meanwhile. */
+const lookUpPauseMs = 2_000;
 const retryMsMax = 300_000;
 /** A date further in the future is from a clock that was wrong. */
 const clockMsMax = 60_000;
 
 const nobody: readonly string[] = [];
+
+/** The last answer about a repository. */
+interface Known {
+  readonly list: ReaderList;
+  readonly askedAtMs: number;
+}
 
 interface Asking {
   isAsking: boolean;
@@ -89,16 +102,17 @@ export class HostPermissions {
   readonly #stop = new AbortController();
   /** The private repositories of the connection, by key. */
   #repositories: ReadonlyMap<string, RepositoryConfig> = new Map();
-  #known = new Map<string, KnownReaders>();
+  readonly #known = new Map<string, Known>();
   readonly #asking = new Map<string, Asking>();
   /** Those that are not being asked for, by the time on the monotonic clock when they are to be. */
   readonly #waiting = new DueQueue();
   /** The readers that were last applied. */
   readonly #applied = new Map<string, readonly string[]>();
-  /** The names here of those in a list of the host. */
-  #names = new WeakMap<readonly HostUser[], readonly string[]>();
-  /** Each list of users once. */
-  readonly #lists = new Map<string, readonly HostUser[]>();
+  /** The repositories whose readers may be others than those. */
+  readonly #toApply = new Set<string>();
+  readonly #lists = new ReaderLists((users) => this.#findNames(users));
+  /** The users here by the names on the host in lower case. */
+  readonly #userNames: ReadonlyMap<string, string | null>;
   #timer: PendingCall | undefined;
   #pausedUntilMs = 0;
   #pauseReason = "";
@@ -108,17 +122,23 @@ export class HostPermissions {
   #isChanged = false;
   /** Settles when the last changes have been applied. */
   #applying: Promise<unknown> | undefined;
+  /** Settles when all names have been looked up again. */
+  #lookingUp: Promise<void> | undefined;
+  #lookUpCall: PendingCall | undefined;
+  #lookedUpMs = Number.NEGATIVE_INFINITY;
 
   constructor(config: ApiConnection, services: PermissionServices) {
     this.#config = config;
     this.#services = services;
     this.#ageMsMax = config.permissionsSeconds * 1000;
+    this.#userNames = new Map(Object.entries(config.userNames).map(([name, here]) => [name.toLowerCase(), here]));
     this.#store = new StoredReaders(services.folder, config.name, config.url);
   }
 
   /** Reads what was stored. */
   async load(): Promise<void> {
-    this.#known = new Map(await this.#store.read());
+    for (const [key, { users, askedAtMs }] of await this.#store.read())
+      this.#known.set(key, { list: await this.#lists.take(users), askedAtMs });
   }
 
   /** The repositories of the connection, with the readers that count now. */
@@ -129,6 +149,7 @@ export class HostPermissions {
   /** Replaces the repositories that are asked for. */
   setRepositories(repositories: readonly RepositoryConfig[]): void {
     this.#repositories = new Map(repositories.filter((one) => one.private).map((one) => [keyFor(one), one]));
+    for (const [key, { list }] of this.#known) if (!this.#repositories.has(key)) this.#lists.release(list);
     for (const map of [this.#known, this.#asking, this.#applied])
       for (const key of map.keys()) if (!this.#repositories.has(key)) map.delete(key);
     for (const key of this.#waiting.keys()) if (!this.#repositories.has(key)) this.#waiting.delete(key);
@@ -136,13 +157,17 @@ export class HostPermissions {
       if (this.#asking.has(key)) continue;
       this.#asking.set(key, { isAsking: false, isRequested: false, refusalCount: 0, error: "" });
       this.#waiting.set(key, this.#firstMs(key));
+      this.#toApply.add(key);
     }
     if (this.#timer !== undefined) this.#tick();
   }
 
   start(): void {
     if (this.#timer !== undefined || this.#stop.signal.aborted) return;
-    this.#timer = callEvery(Math.min(tickMsMax, this.#ageMsMax / 10), () => this.#tick());
+    this.#timer = callEvery(Math.min(tickMsMax, this.#ageMsMax / 10), () => {
+      this.#findExpired();
+      this.#tick();
+    });
     this.#tick();
   }
 
@@ -156,24 +181,27 @@ export class HostPermissions {
     if (this.#timer !== undefined) this.#tick();
   }
 
-  /** Looks again who has an account here: somebody has linked or unlinked one. */
+  /** Looks again who has an account here: somebody has linked or unlinked one. It is in force within a few seconds. */
   remap(): void {
-    this.#names = new WeakMap();
-    if (this.#timer !== undefined) this.#apply();
+    this.#lists.expire();
+    this.#lookUpSoon();
   }
 
   /** Makes these readers those of the catalog, whatever it has. */
   async applyAll(): Promise<void> {
-    await this.#applying;
+    while (this.#applying !== undefined) await this.#applying;
     this.#applied.clear();
+    for (const key of this.#repositories.keys()) this.#toApply.add(key);
     this.#apply();
-    await this.#applying;
+    while (this.#applying !== undefined) await this.#applying;
   }
 
   async close(): Promise<void> {
     this.#stop.abort();
     this.#timer?.cancel();
-    await this.#applying;
+    this.#lookUpCall?.cancel();
+    await this.#lookingUp;
+    while (this.#applying !== undefined) await this.#applying;
     await this.#save();
   }
 
@@ -198,34 +226,54 @@ export class HostPermissions {
     return { repositoryCount: this.#repositories.size, closedCount, error };
   }
 
-  #counts(known: KnownReaders | undefined): known is KnownReaders {
+  #counts(known: Known | undefined, nowMs = new Date().getTime()): known is Known {
     if (known === undefined) return false;
-    const ageMs = new Date().getTime() - known.askedAtMs;
+    const ageMs = nowMs - known.askedAtMs;
     return ageMs >= -clockMsMax && ageMs <= this.#ageMsMax;
   }
 
   #readers(key: string): readonly string[] {
     const known = this.#known.get(key);
-    return this.#counts(known) ? this.#toNames(known.users) : nobody;
-  }
-
-  #toNames(users: readonly HostUser[]): readonly string[] {
-    const found = this.#names.get(users) ?? this.#findNames(users);
-    this.#names.set(users, found);
-    return found;
+    return this.#counts(known) ? known.list.names : nobody;
   }
 
   /** The configured names come first: an account of a provider cannot stand for somebody else's. */
-  #findNames(users: readonly HostUser[]): readonly string[] {
-    const { userNames, permissionsProvider } = this.#config;
-    const configured = new Map(Object.entries(userNames).map(([name, here]) => [name.toLowerCase(), here]));
-    const names = users.flatMap(({ id, name }) => {
-      const here = configured.get(name.toLowerCase());
-      if (here !== undefined) return here === null ? [] : [here];
-      const linked = permissionsProvider === "" ? undefined : this.#services.findLinked(permissionsProvider, id);
-      return linked === undefined ? [] : [linked];
+  *#findNames(users: readonly HostUser[]): Generator<void, readonly string[]> {
+    const { permissionsProvider } = this.#config;
+    const names = new Set<string>();
+    yield* eachInSteps(users, ({ id, name }) => {
+      const configured = this.#userNames.get(name.toLowerCase());
+      const isLinked = configured === undefined && permissionsProvider !== "";
+      const here = isLinked ? this.#services.findLinked(permissionsProvider, id) : configured;
+      if (here !== undefined && here !== null) names.add(here);
     });
-    return [...new Set(names)].sort().slice(0, readerCountMax);
+    const sorted = yield* sortInSteps([...names], (a, b) => (a < b ? -1 : 1));
+    return sorted.slice(0, readerCountMax);
+  }
+
+  #lookUpSoon(): void {
+    if (this.#lookingUp !== undefined || this.#stop.signal.aborted) return;
+    this.#lookUpCall?.cancel();
+    const waitMs = this.#lookedUpMs + lookUpPauseMs - monotonicMs();
+    if (waitMs > 0) this.#lookUpCall = callAfter(waitMs, () => this.#lookUpSoon());
+    else this.#lookingUp = this.#lookUpAgain();
+  }
+
+  async #lookUpAgain(): Promise<void> {
+    const version = this.#lists.version;
+    const changed = await this.#lists.lookUpAgain(this.#stop.signal);
+    for (const [key, { list }] of this.#known) if (changed.has(list)) this.#toApply.add(key);
+    if (this.#timer !== undefined) this.#apply();
+    this.#lookedUpMs = monotonicMs();
+    this.#lookingUp = undefined;
+    if (version !== this.#lists.version) this.#lookUpSoon();
+  }
+
+  /** An answer has become too old, or the clock was set so that it counts again. */
+  #findExpired(): void {
+    const nowMs = new Date().getTime();
+    for (const [key, known] of this.#known)
+      if (this.#counts(known, nowMs) === (this.#applied.get(key) === nobody)) this.#toApply.add(key);
   }
 
   #tick(): void {
@@ -261,10 +309,9 @@ export class HostPermissions {
     const askedAtMs = new Date().getTime();
     let nextMs = 0;
     try {
-      const users = await this.#read(repository);
+      const list = await this.#lists.take(await this.#read(repository));
       if (this.#stop.signal.aborted) return;
-      if (this.#repositories.has(key)) this.#known.set(key, { users: this.#shared(users), askedAtMs });
-      this.#isChanged = true;
+      this.#setKnown(key, { list, askedAtMs });
       asking.error = "";
       asking.refusalCount = 0;
       nextMs = monotonicMs() + this.#ageMsMax / 3;
@@ -273,8 +320,7 @@ export class HostPermissions {
     } catch (error) {
       if (!this.#stop.signal.aborted) nextMs = monotonicMs() + this.#failed(asking, repository, error);
     } finally {
-      if (this.#asking.get(key) === asking)
-        this.#waiting.set(key, asking.isRequested ? this.#atOnceMs(key) : nextMs);
+      if (this.#asking.get(key) === asking) this.#waiting.set(key, asking.isRequested ? this.#atOnceMs(key) : nextMs);
       asking.isAsking = false;
       asking.isRequested = false;
       this.#runningCount--;
@@ -318,34 +364,47 @@ export class HostPermissions {
     return await source(name.slice(prefix.length), reader);
   }
 
-  #shared(users: readonly HostUser[]): readonly HostUser[] {
-    const key = JSON.stringify(users.map(({ id, name }) => [id, name]).sort());
-    const found = this.#lists.get(key) ?? users;
-    if (this.#lists.size > 2 * this.#repositories.size + 100) this.#lists.clear();
-    this.#lists.set(key, found);
-    return found;
+  #setKnown(key: string, known: Known): void {
+    const before = this.#repositories.has(key) ? this.#known.get(key) : known;
+    if (before !== known) this.#known.set(key, known);
+    if (before !== undefined) this.#lists.release(before.list);
+    this.#toApply.add(key);
+    this.#isChanged = true;
   }
 
-  /** Applies what has changed since the last time. What fails is tried again at the next tick. */
+  /** Applies what has changed since the last time, and then what has changed meanwhile. What fails is tried again at the next tick. */
   #apply(): void {
     if (this.#applying !== undefined) return;
     const changed: RepositoryConfig[] = [];
-    for (const [key, repository] of this.#repositories) {
-      const readers = this.#readers(key);
-      if (this.#applied.get(key) !== readers) changed.push({ ...repository, readers });
+    for (const key of this.#toApply) {
+      const repository = this.#repositories.get(key);
+      if (repository === undefined) continue;
+      const [readers, applied] = [this.#readers(key), this.#applied.get(key)];
+      if (applied === undefined || !isSame(applied, readers)) changed.push({ ...repository, readers });
+      else this.#applied.set(key, readers);
     }
+    this.#toApply.clear();
     if (changed.length === 0) return;
-    this.#applying = this.#services
-      .applyReaders(this.#config.name, changed)
-      .then(
-        () => changed.forEach((one) => this.#applied.set(keyFor(one), one.readers)),
-        (error: unknown) =>
-          this.#services.log.error(
-            { connection: this.#config.name },
-            `readers could not be changed: ${errorMessage(error)}`,
-          ),
-      )
-      .finally(() => (this.#applying = undefined));
+    this.#applying = this.#applyChanged(changed).then((late) => {
+      this.#applying = undefined;
+      this.#apply();
+      for (const one of late) this.#toApply.add(keyFor(one));
+    });
+  }
+
+  /** Resolves with those for which it has to be tried again. */
+  async #applyChanged(changed: readonly RepositoryConfig[]): Promise<readonly RepositoryConfig[]> {
+    try {
+      const late = new Set(await this.#services.applyReaders(this.#config.name, changed));
+      for (const one of changed) if (!late.has(one.name)) this.#applied.set(keyFor(one), one.readers);
+      return changed.filter(({ name }) => late.has(name));
+    } catch (error) {
+      this.#services.log.error(
+        { connection: this.#config.name },
+        `readers could not be changed: ${errorMessage(error)}`,
+      );
+      return changed;
+    }
   }
 
   async #save(): Promise<void> {
@@ -353,7 +412,10 @@ export class HostPermissions {
     if (!this.#isChanged) return;
     this.#isChanged = false;
     try {
-      await this.#store.write(this.#known);
+      const readers = [...this.#known].map(
+        ([key, { list, askedAtMs }]) => [key, { users: list.users, askedAtMs }] as const,
+      );
+      await this.#store.write(new Map(readers));
     } catch (error) {
       this.#isChanged = true;
       this.#services.log.warn({ connection: this.#config.name }, `readers could not be stored: ${errorMessage(error)}`);

@@ -36,6 +36,11 @@ export class ReaderLists {
     return this.#lists.size;
   }
 
+  /** Another one after `expire`. */
+  get version(): number {
+    return this.#version;
+  }
+
   /** Resolves with the list of these users, which has one use more. The order of users makes no difference. */
   async take(users: readonly HostUser[]): Promise<ReaderList> {
     const key = await resultWhileYielding(keyInSteps(users));
@@ -47,8 +52,7 @@ export class ReaderLists {
       }
       const version = this.#version;
       const names = await resultWhileYielding(this.#findNames(users));
-      if (version === this.#version && !this.#lists.has(key))
-        this.#lists.set(key, { key, users, names, useCount: 0 });
+      if (version === this.#version && !this.#lists.has(key)) this.#lists.set(key, { key, users, names, useCount: 0 });
     }
   }
 
@@ -59,8 +63,8 @@ export class ReaderLists {
   }
 
   /** The accounts here have changed: what is looked up from here on is right. */
-  expire(): number {
-    return ++this.#version;
+  expire(): void {
+    this.#version++;
   }
 
   /** Looks up all names again, and resolves with the lists that have others than before. */

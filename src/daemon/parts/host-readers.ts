@@ -1,4 +1,4 @@
-import type { AuditLog } from "../../account/records/audit-log.js";
+import type { AuditEntry, AuditLog } from "../../account/records/audit-log.js";
 import { auditEntry } from "../../account/records/audit-log.js";
 import type { Accounts } from "../../account/identity/accounts.js";
 import { errorMessage } from "../../base/errors.js";
@@ -6,36 +6,97 @@ import type { Log } from "../../base/log.js";
 import type { Catalog } from "../../catalog/catalog.js";
 import type { PermissionState } from "../../codehost/permissions/host-permissions.js";
 import type { Connections } from "../../codehost/connections.js";
+import { isSame } from "../../codehost/permissions/reader-lists.js";
 import { splitSecret } from "../../git/mirror/url-secret.js";
 import type { Repository, RepositoryConfig } from "../../model/repository.js";
 
+/** Readers are added only while fewer lines than this wait for the audit log; they are removed at any time. */
+const waitingLinesMax = 1_000;
+/** Lines that are given to the audit log at once. */
+const linesAtOnce = 100;
+
 /**
- * Makes readers that a code host has named those of the catalog, for the repositories that this connection has brought there.
- * They are in force when this resolves. The audit log is written afterwards, because what is taken away must not depend on it.
+ * Makes readers that code hosts have named those of the catalog. A change is in force when its call resolves. Its line of the audit
+ * log is written behind it, because what is taken away must not wait: nobody here has asked for it, who could be told that it failed.
+ * What is given waits as long as many lines do.
  */
-export async function applyReaders(
-  { catalog, audit, log }: { readonly catalog: Catalog; readonly audit: AuditLog; readonly log: Log },
-  connection: string,
-  wanted: readonly RepositoryConfig[],
-): Promise<void> {
-  const isSame = (a: readonly string[], b: readonly string[]): boolean =>
-    a === b || (a.length === b.length && a.every((name, i) => name === b[i]));
-  const differing = (): Repository[] =>
-    wanted.flatMap(({ name, url, readers }) => {
-      const known = catalog.repositoryByName(name);
-      const isListed = known?.configured === true && known.private && known.source?.connection === connection;
-      if (!isListed || known.url !== splitSecret(url).url || isSame(known.readers, readers)) return [];
-      return [{ ...known, readers }];
-    });
-  if (differing().length === 0) return;
-  const { repositories } = await catalog.commit(() => ({ repositories: differing() }));
-  const actor = { who: "trawld", sudoBy: undefined, from: `connection ${connection}` };
-  for (const { name, readers } of repositories) {
+export class HostReaders {
+  readonly #catalog: Catalog;
+  readonly #audit: Pick<AuditLog, "record">;
+  readonly #log: Log;
+  #lines: AuditEntry[] = [];
+  #writing: Promise<void> | undefined;
+
+  constructor({ catalog, audit, log }: { readonly catalog: Catalog; readonly audit: AuditLog; readonly log: Log }) {
+    this.#catalog = catalog;
+    this.#audit = audit;
+    this.#log = log;
+  }
+
+  /**
+   * For the repositories that this connection has brought into the catalog. Resolves with the names of those whose new readers have to
+   * wait; the others among their readers have been removed.
+   */
+  async apply(connection: string, wanted: readonly RepositoryConfig[]): Promise<readonly string[]> {
+    const late = new Set<string>();
+    await this.#commit(`connection ${connection}`, () =>
+      wanted.flatMap(({ name, url, readers }) => {
+        const known = this.#catalog.repositoryByName(name);
+        const isListed = known?.configured === true && known.private && known.source?.connection === connection;
+        if (!isListed || known.url !== splitSecret(url).url || isSame(known.readers, readers)) return [];
+        if (this.#lines.length < waitingLinesMax) return [{ ...known, readers }];
+        const before = new Set(known.readers);
+        const kept = readers.filter((reader) => before.has(reader));
+        if (kept.length < readers.length) late.add(name);
+        return kept.length === before.size ? [] : [{ ...known, readers: kept }];
+      }),
+    );
+    return [...late];
+  }
+
+  /**
+   * Removes the readers that a host has named if no host decides any more: its connection has another name, is gone, or does not list
+   * the repository, which is kept until somebody confirms the removal.
+   */
+  async closeUndecided(connections: Pick<Connections, "permissionState">): Promise<void> {
+    await this.#commit("configuration", () =>
+      [...this.#catalog.repositories()].flatMap((known) => {
+        const { readers, source, private: isPrivate } = known;
+        if (source?.readersFromHost !== true || !isPrivate || readers.length === 0) return [];
+        return connections.permissionState(source.connection, known) === undefined ? [{ ...known, readers: [] }] : [];
+      }),
+    );
+  }
+
+  /** Resolves when the lines of all changes so far have been written or lost. */
+  async written(): Promise<void> {
+    while (this.#writing !== undefined) await this.#writing;
+  }
+
+  async #commit(from: string, differing: () => Repository[]): Promise<void> {
+    if (differing().length === 0) return;
+    const { repositories } = await this.#catalog.commit(() => ({ repositories: differing() }));
+    const actor = { who: "trawld", sudoBy: undefined, from };
+    for (const { name, readers } of repositories)
+      this.#lines.push(auditEntry("readers-changed", actor, { repository: name, private: true, readers }));
+    this.#writing ??= this.#write();
+  }
+
+  async #write(): Promise<void> {
+    while (this.#lines.length > 0) {
+      const some = this.#lines.slice(0, linesAtOnce);
+      await Promise.all(some.map((line) => this.#record(line)));
+      this.#lines = this.#lines.slice(some.length);
+    }
+    this.#writing = undefined;
+  }
+
+  async #record(line: AuditEntry): Promise<void> {
     try {
-      await audit.record(auditEntry("readers-changed", actor, { repository: name, private: true, readers }));
+      await this.#audit.record(line);
     } catch (error) {
-      log.error(
-        { connection, repository: name },
+      this.#log.error(
+        { ...line.what, from: line.actor.from },
         `readers of the code host are not in the audit log: ${errorMessage(error)}`,
       );
     }

@@ -477,7 +477,7 @@ function testConnections(
     known: () => known,
     leftOut: () => [],
     findLinked: () => undefined,
-    applyReaders: async () => undefined,
+    applyReaders: async () => [],
     apply,
   });
 }
