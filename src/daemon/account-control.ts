@@ -36,8 +36,7 @@ export function accountHandlers(daemon: () => Controlled): ControlHandlers {
       const [isSiteAdmin, isSuspended] = [flagIn(body, "isSiteAdmin"), flagIn(body, "isSuspended")];
       const changes = {
         ...(isSiteAdmin === undefined ? {} : { isSiteAdmin }),
-        // An operator opens the account whoever has suspended it.
-        ...(isSuspended === undefined ? {} : { suspendedBy: isSuspended ? (["operator"] as const) : [] }),
+        ...(isSuspended === undefined ? {} : { isSuspended }),
       };
       return daemon().accounts.updateUser(params["NAME"] ?? "", changes, operator);
     },

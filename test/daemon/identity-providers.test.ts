@@ -587,6 +587,9 @@ t.test("a directory creates, suspends and deletes accounts", async (t) => {
   await directory.ask("PUT", `/Users/${id}`, { ...eve, active: undefined });
   t.match((await directory.ask("PUT", `/Users/${id}`, { ...eve, active: null })).status, 400);
   t.match(await directory.ask("GET", `/Users/${id}`), { json: { active: false } });
+  await set("--suspended");
+  t.match(await directory.ask("GET", `/Users/${id}`), { json: { active: false } }, "both have suspended it");
+  t.equal((await directory.ask("DELETE", `/Users/${id}`)).status, 409, "nor is it made anew");
   t.match(await set("--no-suspended"), { exitCode: 0, out: /^eve {2}created/ });
   t.equal(await withToken(), 200, "an operator opens all");
 

@@ -123,6 +123,9 @@ export class ScimDirectory {
   /** Deletes the account with everything that belongs to it. */
   async deleteUser(config: ProviderConfig, id: string, sender: Sender): Promise<void> {
     const user = this.#account(this.#requireUser(config, id));
+    // Otherwise it could be made anew, and would be open.
+    if (user.suspendedBy?.includes("operator") === true)
+      throw new ScimError(409, "an operator has suspended this account: only an operator deletes it", "mutability");
     await asScim(async () => this.#accounts.deleteUser(user.name, actor(config, sender)));
   }
 
@@ -309,6 +312,10 @@ export class ScimDirectory {
             ),
           );
     });
+    // What has gone wrong must not end those that follow.
+    this.#memberships = this.#memberships.catch((error: unknown) =>
+      this.#log.error({ err: error, provider: config.name }, `members could not be set: ${errorMessage(error)}`),
+    );
     return this.#memberships;
   }
 

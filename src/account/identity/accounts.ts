@@ -291,19 +291,25 @@ export class Accounts {
   /** Changes what is given. Rejects with `conflict` if no site admin would be left. */
   updateUser(
     name: string,
-    changes: Partial<Pick<User, "displayName" | "isSiteAdmin" | "isUnlisted" | "suspendedBy">>,
+    {
+      isSuspended: isClosed,
+      ...changes
+    }: Partial<Pick<User, "displayName" | "isSiteAdmin" | "isUnlisted">> & { readonly isSuspended?: boolean },
     actor: Actor,
   ): Promise<User> {
     if (changes.displayName !== undefined) checkDisplayName(changes.displayName);
     return this.#changes.commit(
       () => {
         const user = this.#requireUser(name);
-        if (changes.isSiteAdmin === false || isSuspended(changes)) this.#requireOtherAdmin(user);
-        const result = { ...user, ...changes };
-        const ended = isSuspended(changes) ? this.sessions.removing(user) : [];
+        if (changes.isSiteAdmin === false || isClosed === true) this.#requireOtherAdmin(user);
+        // An operator opens the account whoever has suspended it.
+        const suspension =
+          isClosed === undefined ? {} : { suspendedBy: isClosed ? withSuspension(user, "operator", true) : [] };
+        const result = { ...user, ...changes, ...suspension };
+        const ended = isClosed === true ? this.sessions.removing(user) : [];
         return { steps: [this.#users.put(result), ...ended], result };
       },
-      (user) => auditEntry("user-changed", actor, { user: user.name, ...changes }),
+      (user) => auditEntry("user-changed", actor, { user: user.name, ...changes, isSuspended: isClosed }),
     );
   }
 

@@ -117,8 +117,13 @@ function mediaHeaders(path: string): Headers {
   const type = mediaType(path);
   if (type === undefined) return plainText;
   const headers = { "Content-Type": type, "X-Content-Type-Options": "nosniff" };
-  return type === "application/pdf" ? { ...headers, ...documentHeaders } : headers;
+  if (type === "application/pdf") return { ...headers, ...documentHeaders };
+  return type === "image/svg+xml" ? { ...headers, "Content-Security-Policy": vectorPolicy } : headers;
 }
+
+/** For an SVG: its own styles and images apply, and nothing runs. */
+const vectorPolicy =
+  "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; frame-ancestors 'none'; sandbox";
 
 /**
  * For a PDF, which the page of its file shows in a frame. No browser shows one that is sandboxed; its viewer is a page of

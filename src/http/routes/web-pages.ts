@@ -25,7 +25,7 @@ const pagePolicy = [
   "script-src 'self'",
   "style-src 'self'",
   // Images in notebooks are data, to which a page gives an address of its own.
-  "img-src 'self' blob:",
+  "img-src 'self' blob: data:",
   // A PDF, which is the only answer that may be framed.
   "frame-src 'self'",
   "font-src 'self'",

@@ -2,10 +2,13 @@ import { createRequire } from "node:module";
 import { isSafeAddress, linkSchemes } from "../../base/html.js";
 import { TrawlError } from "../../base/errors.js";
 import type { RenderMarkdown } from "../../protocol/git-messages.js";
-import { highlightCode, MarkupTime, withinTime } from "./highlight.js";
+import { highlightCode, loadLibrary, MarkupTime, withinTime } from "./highlight.js";
 
 /** Longer texts are not rendered. */
 const markdownUnitsMax = 1_000_000;
+
+/** Code in code. */
+const codeDepthMax = 3;
 
 /** Elements nested more deeply are dropped. */
 const depthMax = 100;
@@ -29,11 +32,26 @@ export function answerRenderMarkdown({ text }: RenderMarkdown): { readonly html:
 export function renderMarkdown(text: string, time: MarkupTime): string | undefined {
   if (text.length > markdownUnitsMax || time.leftMs <= 0) return undefined;
   const { coloured, plain, sanitize } = loadLibraries();
+  if (/```|~~~/.test(text)) loadLibrary();
   const half = new MarkupTime(false);
   half.leftMs = time.leftMs / 2;
   const html = withinTime(() => sanitize(coloured.render(text), safe), half);
   time.leftMs -= time.leftMs / 2 - half.leftMs;
-  return html ?? withinTime(() => sanitize(plain.render(text), safe), time);
+  const rendered = html ?? withinTime(() => sanitize(plain.render(text), safe), time);
+  return rendered === undefined || repeatsCode(rendered) ? undefined : rendered;
+}
+
+/**
+ * Whether elements of code are in one another. A browser repeats open ones in each paragraph that follows, up to three that are equal:
+ * with different classes, a few kilobytes would be millions of elements. No other formatting element keeps an attribute.
+ */
+function repeatsCode(html: string): boolean {
+  let depth = 0;
+  for (const [mark] of html.matchAll(/<\/?code\b/g)) {
+    depth += mark === "<code" ? 1 : -1;
+    if (depth > codeDepthMax) return true;
+  }
+  return false;
 }
 
 /** The parts of the libraries that are used here; their own types would make browser types available everywhere. */
@@ -123,12 +141,12 @@ const idPrefix = "user-content-";
 const safe = {
   allowedTags: tags.split(" "),
   allowedAttributes: {
-    a: ["href", "title", "rel"],
+    a: ["href", "title", "rel", "id"],
     img: ["src", "alt", "title", "width", "height"],
-    "*": ["id"],
+    ...Object.fromEntries("h1 h2 h3 h4 h5 h6 p li div dt dd sup".split(" ").map((name) => [name, ["id"]])),
     ol: ["start"],
-    td: ["align"],
-    th: ["align"],
+    td: ["align", "id"],
+    th: ["align", "id"],
     details: ["open"],
   },
   allowedClasses: { code: ["language-*"], span: ["hljs-*"] },

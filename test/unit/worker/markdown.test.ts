@@ -35,6 +35,12 @@ t.test("what GitHub renders is rendered", async (t) => {
   t.equal(render("![a](b.png)"), '<p><img src="b.png" alt="a" /></p>\n');
 });
 
+t.test("little markup does not become millions of elements", async (t) => {
+  const many = (open: (at: number) => string): string => Array.from({ length: 90 }, (_, at) => open(at)).join("");
+  t.equal(render(`<p>${many((at) => `<code class="language-${at}">`)}x`), "not rendered");
+  t.notMatch(render(`<p>${many((at) => `<b id="a${at}">`)}x`), /id=/, "formatting has no attributes that differ");
+});
+
 t.test("what could run, load or mislead is dropped", async (t) => {
   const cases: readonly [text: string, html: string][] = [
     ["<script>alert(1)</script>", ""],

@@ -73,7 +73,8 @@ function WithoutText({ path, entry, error }: WithoutTextProps) {
     );
   if (isDirectory) return null;
   const kind = fileKind(path.path);
-  if ((entry.byteSize ?? 0) > pageTextBytesMax && (kind === "image" || kind === "pdf"))
+  const byteSize = entry.byteSize ?? 0;
+  if (byteSize > pageTextBytesMax && byteSize <= mediaBytesMax && (kind === "image" || kind === "pdf"))
     return <BinaryFile path={path} byteCount={entry.byteSize ?? 0} />;
   if ((entry.byteSize ?? 0) > pageTextBytesMax) return <LargeFile path={path} byteCount={entry.byteSize ?? 0} />;
   return error === undefined ? (
@@ -82,6 +83,9 @@ function WithoutText({ path, entry, error }: WithoutTextProps) {
     <Failure what="The file could not be read" error={error} />
   );
 }
+
+/** Larger images and documents are not opened by the page. */
+const mediaBytesMax = 64 << 20;
 
 interface BinaryProps {
   readonly path: PagePath;

@@ -23,6 +23,8 @@ const headings = new Map([
 /** Elements that may be wider than the page, and scroll: they are reached by keyboard. */
 const scrolling = new Set(["pre", "table"]);
 const depthMax = 100;
+/** Images of one text; after that, the texts that stand for them. */
+const imagesMax = 200;
 
 interface MarkupProps {
   readonly html: string;
@@ -47,7 +49,7 @@ export function SafeMarkup({ html, path, file }: MarkupProps) {
     [...(host.current?.querySelectorAll("[id]") ?? [])].find(({ id }) => names.includes(id))?.scrollIntoView();
   }, [html, hash]);
   const nodes = useMemo(() => {
-    const place = { name, revision, folder: file.split("/").slice(0, -1).join("/") };
+    const place = { name, revision, folder: file.split("/").slice(0, -1).join("/"), images: { count: 0 } };
     return copyChildren(parseHtml(html).body, place, 0);
   }, [html, name, revision, file]);
   return (
@@ -62,12 +64,25 @@ export function CodeMarkup({ html }: { readonly html: string }) {
   const lines = useMemo(
     () =>
       [...parseHtml(html).querySelectorAll("td.code")].map((cell) =>
-        copyChildren(cell, { name: "", revision: "", folder: "" }, 0),
+        copyChildren(cell, { name: "", revision: "", folder: "", images: { count: 0 } }, 0),
       ),
     [html],
   );
   return <>{lines}</>;
 }
+
+/**
+ * Whether markup that nobody has checked may become too many elements: a browser repeats open formatting elements with different
+ * attributes in each paragraph that follows. Links are not repeated.
+ */
+export function isTooInvolved(html: string): boolean {
+  const formatting = html.match(/<(?:b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)[\s/]/gi)?.length ?? 0;
+  const all = html.match(/<[a-z]/gi)?.length ?? 0;
+  return formatting * all > repeatedMax || all > elementsMax;
+}
+
+const repeatedMax = 200_000;
+const elementsMax = 20_000;
 
 const idPrefix = "user-content-";
 const shownId = /^user-content-[^\s"'<>]{1,200}$/;
@@ -76,6 +91,7 @@ interface Place {
   readonly name: string;
   readonly revision: string;
   readonly folder: string;
+  readonly images: { count: number };
 }
 
 function copyChildren(parent: Node, place: Place, depth: number): ComponentChild[] {
@@ -112,13 +128,13 @@ function copyImage(node: Element, place: Place): ComponentChild {
   const alt = node.getAttribute("alt") ?? "";
   const source = node.getAttribute("src") ?? "";
   const path = /^(?:$|[a-z][a-z0-9+.-]*:|\/\/|[/\\]{2})/i.test(source) ? "" : resolvePath(source, place);
-  if (path === "") return alt;
+  if (path === "" || ++place.images.count > imagesMax) return alt;
   const size = (name: string): Readonly<Record<string, string>> => {
     const value = node.getAttribute(name) ?? "";
     return /^\d{1,4}$/.test(value) ? { [name]: value } : {};
   };
   const src = mediaUrl({ name: place.name, revision: place.revision, path });
-  return h("img", { src, alt, ...size("width"), ...size("height") });
+  return h("img", { src, alt, loading: "lazy", ...size("width"), ...size("height") });
 }
 
 /** The target of a link of a text; undefined for one that is not followed. Relative links are to files beside it. */

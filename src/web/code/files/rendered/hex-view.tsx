@@ -23,6 +23,7 @@ export function HexView({ path, byteCount }: HexProps) {
   const to = Math.min(byteCount, from + pageBytes);
   const url = pageUrl(path, "raw", path.path);
   const used = useAnswer(`${url} ${from}`, async (signal) => {
+    if (byteCount === 0) return new Uint8Array();
     const response = await requestPage(url, signal, { Range: `bytes=${from}-${to - 1}` });
     // Whoever ignores the range sends everything.
     const bytes = new Uint8Array(await response.arrayBuffer());

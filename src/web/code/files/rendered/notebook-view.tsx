@@ -7,7 +7,7 @@ import { useAnswer } from "../../../api/use-graphql.js";
 import { formatCount } from "../../../ui/numbers.js";
 import { scrollable } from "../../../ui/scrollable.js";
 import { Notice } from "../../../ui/states.js";
-import { CodeMarkup, SafeMarkup } from "../markup.js";
+import { CodeMarkup, isTooInvolved, SafeMarkup } from "../markup.js";
 import { type NotebookCell, type NotebookOutput, readNotebook } from "./notebook.js";
 
 interface NotebookProps {
@@ -60,8 +60,9 @@ function Cells({ path, cells, language, cellsLeft }: CellsProps) {
   );
 }
 
-/** Cells that one request asks for. */
+/** Cells that one request asks for, and the length of those that are: longer ones are shown as they are. */
 const cellsPerRequest = 20;
+const cellLengthMax = 20_000;
 
 /** The markup of each cell: of its Markdown, or of its code in colours; undefined where there is none. */
 async function renderCells(
@@ -70,11 +71,12 @@ async function renderCells(
   signal: AbortSignal,
 ): Promise<readonly (string | undefined)[]> {
   const html: (string | undefined)[] = cells.map(() => undefined);
+  let failure: unknown;
   for (let from = 0; from < cells.length; from += cellsPerRequest) {
     const asked = cells
       .slice(from, from + cellsPerRequest)
       .map((cell, at) => ({ cell, at: from + at }))
-      .filter(({ cell }) => cell.text.trim() !== "" && cell.kind !== "raw");
+      .filter(({ cell }) => cell.text.trim() !== "" && cell.kind !== "raw" && cell.text.length <= cellLengthMax);
     if (asked.length === 0) continue;
     const fields = asked.map(({ cell, at }) =>
       cell.kind === "markdown"
@@ -85,14 +87,21 @@ async function renderCells(
     const usesLanguage = asked.some(({ cell }) => cell.kind === "code");
     const query = `query NotebookCells(${declared}${usesLanguage ? ", $language: String!" : ""}) { ${fields.join("\n")} }`;
     const variables = Object.fromEntries(asked.map(({ cell, at }) => [`t${at}`, cell.text]));
-    const found = await graphqlText<Readonly<Record<string, string | null>>>(
-      "NotebookCells",
-      query,
-      usesLanguage ? { ...variables, language } : variables,
-      signal,
-    );
-    for (const { at } of asked) html[at] = found[`c${at}`] ?? undefined;
+    try {
+      const found = await graphqlText<Readonly<Record<string, string | null>>>(
+        "NotebookCells",
+        query,
+        usesLanguage ? { ...variables, language } : variables,
+        signal,
+      );
+      for (const { at } of asked) html[at] = found[`c${at}`] ?? undefined;
+    } catch (error) {
+      if (signal.aborted) throw error;
+      failure ??= error;
+    }
   }
+  // One cell that takes too much work does not take the others' markup.
+  if (failure !== undefined && html.every((one) => one === undefined)) throw failure;
   return html;
 }
 
@@ -138,7 +147,11 @@ function Output({ path, output, what }: OutputProps): ComponentChild {
     case "other":
       return <p class="soft small">{output.what} is not shown.</p>;
     case "html":
-      return <SafeMarkup html={output.text} path={path} file={path.path} />;
+      return isTooInvolved(output.text) ? (
+        <p class="soft small">A page that is too involved is not shown.</p>
+      ) : (
+        <SafeMarkup html={output.text} path={path} file={path.path} />
+      );
     case "text":
     case "error":
     case "markdown":
@@ -151,12 +164,19 @@ function Output({ path, output, what }: OutputProps): ComponentChild {
   }
 }
 
-/** An image from data, which gets an address of this page: others are refused by the Content-Security-Policy. */
+/**
+ * An image from data, which gets an address of this page; an SVG has its data in the address, so that it is a document of no site when it is
+ * opened by itself.
+ */
 function DataImage({ type, data, what }: { readonly type: string; readonly data: string; readonly what: string }) {
   const url = useSignal("");
   const isBroken = useSignal(false);
   useEffect(() => {
-    const bytes = type === "image/svg+xml" ? data : decodeBase64(data);
+    if (type === "image/svg+xml") {
+      url.value = `data:${type},${encodeURIComponent(data)}`;
+      return undefined;
+    }
+    const bytes = decodeBase64(data);
     isBroken.value = bytes === undefined;
     if (bytes === undefined) return undefined;
     const made = URL.createObjectURL(new Blob([bytes], { type }));

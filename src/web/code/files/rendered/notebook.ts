@@ -24,6 +24,7 @@ export type NotebookOutput =
 export const cellsMax = 500;
 const outputsMax = 100;
 const textLengthMax = 20_000;
+const allTextLengthMax = 2_000_000;
 const imageLengthMax = 8_000_000;
 
 /** Reads the text of a notebook. Throws an `Error` that says what is wrong with it. */
@@ -33,9 +34,22 @@ export function readNotebook(text: string): Notebook {
   if (!Array.isArray(cells)) throw new SyntaxError("It has no list of cells.");
   return {
     language: languageOfNotebook(whole),
-    cells: cells.slice(0, cellsMax).map(readCell),
+    cells: withinBudget(cells.slice(0, cellsMax).map(readCell)),
     cellsLeft: Math.max(0, cells.length - cellsMax),
   };
+}
+
+/** What is printed in all cells together has a limit, too. */
+function withinBudget(cells: readonly NotebookCell[]): readonly NotebookCell[] {
+  let left = allTextLengthMax;
+  return cells.map((cell) => ({
+    ...cell,
+    outputs: cell.outputs.map((output) => {
+      const length = output.kind === "image" || output.kind === "other" ? 0 : output.text.length;
+      left -= length;
+      return length > 0 && left < 0 ? { kind: "other", what: "Output beyond what a page shows" } : output;
+    }),
+  }));
 }
 
 function parse(text: string): unknown {
@@ -121,7 +135,7 @@ function readOutput(output: unknown): NotebookOutput {
     ["text", "application/json"],
   ] as const) {
     const form = data[name];
-    const text = name === "application/json" && form !== undefined ? JSON.stringify(form, null, 1) : textFrom(form);
+    const text = name === "application/json" && form !== undefined ? JSON.stringify(form) : textFrom(form);
     if (text !== "") return cutText(kind, text);
   }
   const names = Object.entries(data)
