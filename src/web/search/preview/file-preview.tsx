@@ -69,7 +69,7 @@ function PreviewLines({ path, href, line }: LinesProps) {
         lines.length === 0 ? (
           <p class="soft">There is no text to show: the file is empty, not text, or too large.</p>
         ) : (
-          <Rows lines={lines} match={match} line={line} url={href.replace(/\?.*$/, "")} reader={reader.value} />
+          <Rows lines={lines} match={match} line={line} url={href.split("?", 1)[0] ?? href} reader={reader.value} />
         )
       }
     </Found>
