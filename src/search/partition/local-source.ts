@@ -93,7 +93,6 @@ export class LocalSource implements SearchSource {
   changes: FoundChanges | undefined;
   /** Whether the results depend on more than the query and what is indexed. */
   #dependsOnMore = false;
-  #lastPart: SearchPart | undefined;
 
   constructor(search: SourcedSearch, choice: LocalChoice, services: SourceServices, root: SourceRoot) {
     this.#search = search;
@@ -159,10 +158,6 @@ export class LocalSource implements SearchSource {
   }
 
   part(late: LateQueries, isLast: boolean): SearchPart {
-    return this.#lastPart ?? this.#makePart(late, isLast);
-  }
-
-  #makePart(late: LateQueries, isLast: boolean): SearchPart {
     return this.#report.part(late, isLast, {
       visibleCount: this.#repositories.count,
       seesAll: this.#seesAll,

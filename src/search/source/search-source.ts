@@ -16,7 +16,8 @@ import type { SearchPart } from "./search-part.js";
  * - `run` is called once, and delivers to the root's listener until it resolves. It rejects only for a bug.
  * - `finish` is called once, when the last event is about to be made: nothing is delivered afterwards, although `run` may
  *   not have resolved. `release` is called when it has.
- * - `part` may be called at any time; after `finish` it always returns the same. `receipt` is called before `finish`.
+ * - `part` may be called at any time, and is called for the last time after `finish`: the root keeps what it returns then.
+ *   `receipt` is called before `finish`.
  * - What a part, a receipt or a name tells is only about repositories that the viewer may see.
  * - No repository belongs to two sources of a search.
  */
