@@ -104,21 +104,12 @@ export class PreciseIndexes {
       if (record.state === "ERRORED") continue;
       const isBuilt = record.state === "COMPLETED";
       const names = isBuilt ? [preciseIndexName(record.id)] : partNames(record);
-      if (names.every((name) => files.has(name))) {
-        for (const name of names) known.add(name);
-        if (isBuilt) continue;
-        if (record.state === "PROCESSING" && record.isRetried === true) {
-          await this.#fail(
-            record,
-            "the daemon ended twice while it read the index; upload it again, or index a part of the repository at a time",
-          );
-          continue;
-        }
-        this.#unfinished.resume(record.id, record.uploaderId, record.uploadBytes);
-        void this.#enqueue({ ...record, state: "QUEUED", isRetried: record.state === "PROCESSING" });
-      } else {
+      if (!names.every((name) => files.has(name))) {
         await this.#fail(record, "its file is missing, for example because the data was restored; upload it again");
+        continue;
       }
+      for (const name of names) known.add(name);
+      if (!isBuilt) await this.#resume(record);
     }
     for (const name of files) if (!known.has(name)) await rm(join(this.#folder, name), { force: true });
     if (gone.length > 0) log.info({ count: gone.length }, "uploads that had not arrived were given up");
@@ -129,6 +120,20 @@ export class PreciseIndexes {
           log.error({ err: error }, "uploads that do not arrive could not be deleted"),
         ),
     );
+  }
+
+  /** Continues with an upload that arrived before the daemon started. Its index is read twice at most: it may be what ends the daemon. */
+  async #resume(record: PreciseIndexRecord): Promise<void> {
+    const isRetried = record.state === "PROCESSING";
+    if (isRetried && record.isRetried === true) {
+      await this.#fail(
+        record,
+        "the daemon ended twice while it read the index; upload it again, or index a part of the repository at a time",
+      );
+      return;
+    }
+    this.#unfinished.resume(record.id, record.uploaderId, record.uploadBytes);
+    void this.#enqueue({ ...record, state: "QUEUED", isRetried });
   }
 
   async stop(): Promise<void> {
