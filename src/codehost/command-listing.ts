@@ -1,7 +1,13 @@
 import { callAfter, sleep } from "../base/deadline.js";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import { redactUrl } from "../git/run/remote-url.js";
-import { type Ending, type ProcessLimits, type StartedProcess, startProcess } from "../native/process/process.js";
+import {
+  type Ending,
+  type ProcessLimits,
+  type StartedProcess,
+  startProcess,
+  waitForEnding,
+} from "../native/process/process.js";
 import type { ConnectionConfig, Listing } from "./connection.js";
 import { toListing } from "./repository-list.js";
 
@@ -9,8 +15,6 @@ const commandMsMax = 300_000;
 const outputBytesMax = 16 * 1024 * 1024;
 /** What is kept of standard error, for the message if the program fails. */
 const errorTextMax = 1_000;
-
-const pollMs = 20;
 
 /** How long to wait for pipes to close after the program has ended: a descendant that has left its session may hold them open. */
 const closeMs = 1_000;
@@ -77,7 +81,7 @@ class CommandRun {
     const stop = () => this.#fail("cancelled", "was stopped");
     this.#signal.addEventListener("abort", stop);
     try {
-      const ending = await this.#awaitEnding();
+      const ending = await waitForEnding(this.#process);
       this.#kill();
       await Promise.race([closed, sleep(closeMs)]);
       this.#requireSuccess(ending);
@@ -98,14 +102,6 @@ class CommandRun {
   #fail(code: "git" | "cancelled", message: string): void {
     this.#failure ??= new TrawlError(code, `${this.#program} ${message}`);
     this.#kill();
-  }
-
-  async #awaitEnding(): Promise<Ending> {
-    for (;;) {
-      const ending = this.#process.ending();
-      if (ending !== null) return ending;
-      await sleep(pollMs);
-    }
   }
 
   #requireSuccess({ code, signal }: Ending): void {

@@ -1,10 +1,10 @@
 import { mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { callAfter, sleep } from "../base/deadline.js";
+import { callAfter } from "../base/deadline.js";
 import { errorMessage } from "../base/errors.js";
 import { saysRefused, withLimit } from "../base/refusal.js";
-import { type Ending, startProcess, type StartedProcess } from "../native/process/process.js";
+import { type Ending, startProcess, waitForEnding } from "../native/process/process.js";
 import { refusedCode, startedLine, unfinishedFolder, type ProbedStore, type ProbeResult } from "./probe-result.js";
 
 const probeFile = new URL("./store-probe.js", import.meta.url);
@@ -161,18 +161,10 @@ async function runProbe(stores: readonly ProbedStore[]): Promise<ProbeEnd> {
     if (child.ending() === null) process.kill(child.pid, "SIGALRM");
   });
   await closed;
+  // A process closes its streams right before it ends.
   const ending = await waitForEnding(child);
   timer.cancel();
   return { ...ending, ...texts };
-}
-
-/** A process closes its streams right before it ends. */
-async function waitForEnding(child: StartedProcess): Promise<Ending> {
-  for (let delayMs = 1; ; delayMs = Math.min(2 * delayMs, 50)) {
-    const ending = child.ending();
-    if (ending !== null) return ending;
-    await sleep(delayMs);
-  }
 }
 
 /** Finds the line that names the error in Node's error output. */

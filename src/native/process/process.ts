@@ -4,6 +4,7 @@ import { Socket } from "node:net";
 import { constants as system } from "node:os";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
+import { sleep } from "../../base/deadline.js";
 import { TrawlError } from "../../base/errors.js";
 import { withLimit } from "../../base/refusal.js";
 import { lazy } from "../../base/lazy.js";
@@ -89,6 +90,18 @@ function spawned({ name, args, environment, directory, limits }: ProcessCommand,
     stderr: new Socket({ fd: stderr, readable: true, writable: false }),
     ending: () => (ending ??= readEnding(pid, addon)),
   };
+}
+
+/** Longest time between two looks at a process that is to end. */
+const pollMsMax = 50;
+
+/** Resolves when it has ended. */
+export async function waitForEnding(process: Pick<StartedProcess, "ending">): Promise<Ending> {
+  for (let delayMs = 1; ; delayMs = Math.min(2 * delayMs, pollMsMax)) {
+    const ending = process.ending();
+    if (ending !== null) return ending;
+    await sleep(delayMs);
+  }
 }
 
 function limitWords({ dataBytesMax, cpuSecondsMax, fileBytesMax, descriptorCountMax }: ProcessLimits): Uint32Array {
