@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { createSecureContext, type SecureContext } from "node:tls";
 import type { Dispatcher } from "undici";
-import { errorMessage, TrawlError } from "../base/errors.js";
+import { type ErrorCode, errorMessage, TrawlError } from "../base/errors.js";
 import { proxyFor } from "../base/proxies.js";
 import { findRateLimit, RateLimitError, type ReceivedHeaders } from "../base/rate-limit.js";
 
@@ -12,6 +12,17 @@ export interface HostResponse {
   readonly text: string;
 }
 
+/** A host refused a request, or answered with something else than was asked for. */
+export class HostError extends TrawlError {
+  /** Of HTTP. */
+  readonly status: number;
+
+  constructor(code: ErrorCode, status: number, message: string) {
+    super(code, message);
+    this.status = status;
+  }
+}
+
 const requestMs = 30_000;
 
 /** A page of 100 repositories takes less than 1 MB. */
@@ -19,8 +30,8 @@ const bodyBytesMax = 16 * 1024 * 1024;
 
 /**
  * Reads a URL, through the proxy and with the certificate authorities that git uses. Redirects are not followed: the token
- * would be sent to another place. Throws a `RateLimitError` if the host refuses because of its limits, and `not-found` for 404;
- * other failures are `git` errors that name the host.
+ * would be sent to another place. Throws a `RateLimitError` if the host refuses because of its limits, and a `HostError` for another
+ * status than 200, with `not-found` for 404; other failures are `git` errors that name the host.
  */
 export async function readUrl(
   url: URL,
@@ -32,16 +43,17 @@ export async function readUrl(
   const limit = findRateLimit(status, received, text, new Date().getTime());
   if (limit !== undefined) throw new RateLimitError(url.host, limit);
   const message = `${url.origin}${url.pathname} answered ${status}: ${text.slice(0, 200).replaceAll(/\s+/g, " ")}`;
-  if (status === 404) throw new TrawlError("not-found", message);
+  if (status === 404) throw new HostError("not-found", status, message);
   // Azure DevOps answers with a page for people and 203 if it does not accept a token.
   if (status === 401 || status === 403 || status === 203)
-    throw new TrawlError("forbidden", `${message}; check the token`);
+    throw new HostError("forbidden", status, `${message}; check the token`);
   if (status >= 300 && status < 400)
-    throw new TrawlError(
+    throw new HostError(
       "bad-config",
+      status,
       `${message}; it redirects to ${String(received["location"])}: configure that URL`,
     );
-  throw new TrawlError("git", message);
+  throw new HostError("git", status, message);
 }
 
 async function exchange(

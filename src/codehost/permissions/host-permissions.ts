@@ -8,6 +8,7 @@ import { eachInSteps, sortInSteps } from "../../base/yielding.js";
 import type { RepositoryConfig } from "../../model/repository.js";
 import { apiKinds } from "../api-kinds.js";
 import type { ApiConnection } from "../connection.js";
+import { HostError } from "../host-request.js";
 import { PageReader } from "../page-reader.js";
 import { DueQueue } from "./due-queue.js";
 import { isSame, type ReaderList, ReaderLists } from "./reader-lists.js";
@@ -429,6 +430,5 @@ function keyFor({ name, url }: Pick<RepositoryConfig, "name" | "url">): string {
 
 /** Whether it is about the one repository, and says nothing about others: not 401, which is about the token. */
 function isRefusal(error: unknown): boolean {
-  if (!(error instanceof TrawlError)) return false;
-  return error.code === "not-found" || (error.code === "forbidden" && error.message.includes(" answered 403"));
+  return error instanceof HostError && (error.status === 404 || error.status === 403);
 }

@@ -1,6 +1,7 @@
 import { TrawlError } from "../../base/errors.js";
 import { isObject } from "../../base/is-object.js";
 import type { ApiKindName } from "../connection.js";
+import { HostError } from "../host-request.js";
 import { escapeName, text } from "../hosts/api-kind.js";
 import type { HostItem } from "../hosts/pages.js";
 import type { PageReader } from "../page-reader.js";
@@ -70,9 +71,7 @@ async function readTeams(path: string, reader: PageReader): Promise<readonly Hos
   try {
     return await readWhole(path, reader);
   } catch (error) {
-    const isNone =
-      error instanceof TrawlError && (error.code === "not-found" || error.message.includes(" answered 405"));
-    if (isNone) return undefined;
+    if (error instanceof HostError && (error.status === 404 || error.status === 405)) return undefined;
     throw error;
   }
 }

@@ -133,6 +133,12 @@ t.test("answers that are none", async (t) => {
   ];
   for (const [name, answer, message] of rows)
     await t.rejects(readersAt(t, "github", { [path]: answer }), { message }, name);
+  const gitea = {
+    "/api/v1/repos/acme/one/collaborators": { headers: { "x-total-count": "0" }, body: [] },
+    "/api/v1/repos/acme/one/teams": { status: 500, body: "the backend answered 405" },
+    "/api/v1/repos/acme/one": { body: { owner: { id: 9, login: "acme" } } },
+  };
+  await t.rejects(readersAt(t, "gitea", gitea), { message: /answered 500/ }, "the words of a host are no status");
   const reader = new PageReader({
     kind: apiKinds.github,
     url: "http://127.0.0.1:1",
