@@ -168,7 +168,8 @@ export class Connections {
       const { repositories, missing, lastListed, error, permissions } = connection;
       const { name, kind, url } = connection.config;
       const leftOut = this.#services.leftOut(name);
-      const closed = permissions === undefined ? [] : closedWarning(permissions.summary());
+      const summary = permissions?.summary();
+      const closed = summary === undefined ? [] : closedWarning(summary);
       const more = leftOut.length > namedMax ? [`${leftOut.length - namedMax} more are left out in the same way`] : [];
       return {
         name,
@@ -179,7 +180,7 @@ export class Connections {
         lastListed,
         error,
         warnings: [...closed, ...leftOut.slice(0, namedMax), ...more],
-        ...(permissions === undefined ? {} : { permissions: permissions.summary() }),
+        ...(summary === undefined ? {} : { permissions: summary }),
       };
     });
   }
