@@ -3,6 +3,7 @@ import { errorMessage, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import type { Metrics } from "../base/metrics.js";
 import { RateLimitError } from "../base/rate-limit.js";
+import { replaceFile } from "../base/replace-file.js";
 import { readSecret } from "../base/secret-source.js";
 import type { RepositoryConfig } from "../model/repository.js";
 import { listHost } from "./api-listing.js";
@@ -18,7 +19,7 @@ import {
 import { listFolder } from "./folder-listing.js";
 import { listUrls } from "./repository-list.js";
 import { findSource, type Selection, selectRepositories } from "./selection.js";
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isObject } from "../base/is-object.js";
 
@@ -446,11 +447,9 @@ interface KnownList {
 
 /** The last list of a connection, in a file of the data directory. It contains no secrets, only where they are. */
 class StoredList {
-  readonly #folder: string;
   readonly #path: string;
 
   constructor(folder: string, name: string) {
-    this.#folder = folder;
     this.#path = join(folder, `${name}.json`);
   }
 
@@ -468,8 +467,6 @@ class StoredList {
   }
 
   async write(list: KnownList): Promise<void> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-    await writeFile(`${this.#path}.new`, JSON.stringify(list), { mode: 0o600, flush: true });
-    await rename(`${this.#path}.new`, this.#path);
+    await replaceFile(this.#path, JSON.stringify(list));
   }
 }

@@ -1,7 +1,8 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { errorMessage, TrawlError } from "../base/errors.js";
+import { replaceFile } from "../base/replace-file.js";
 
 const prefix = "stored:";
 
@@ -33,15 +34,7 @@ export class SecretFiles {
     const known = await readFile(path).catch(() => undefined);
     if (known !== undefined && known.length === wanted.length && timingSafeEqual(known, wanted)) return false;
     try {
-      await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-      const file = await open(`${path}.new`, "w", 0o600);
-      try {
-        await file.writeFile(wanted);
-        await file.sync();
-      } finally {
-        await file.close();
-      }
-      await rename(`${path}.new`, path);
+      await replaceFile(path, wanted);
       return true;
     } catch (error) {
       throw new TrawlError("storage", `cannot store a secret in ${this.#folder}: ${errorMessage(error)}`, {

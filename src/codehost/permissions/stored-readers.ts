@@ -1,6 +1,7 @@
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isObject } from "../../base/is-object.js";
+import { replaceFile } from "../../base/replace-file.js";
 import type { HostUser } from "./reader-sources.js";
 
 /** What a host has said about the readers of a repository. */
@@ -21,12 +22,10 @@ interface Stored {
 
 /** The readers of the repositories of a connection, in a file of the data directory. */
 export class StoredReaders {
-  readonly #folder: string;
   readonly #path: string;
   readonly #host: string;
 
   constructor(folder: string, connection: string, host: string) {
-    this.#folder = folder;
     // Not a `.json`, so that no backup has it: what was true then is not after a restore.
     this.#path = join(folder, `${connection}.readers`);
     this.#host = host;
@@ -43,9 +42,7 @@ export class StoredReaders {
   }
 
   async write(readers: ReadonlyMap<string, KnownReaders>): Promise<void> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-    await writeFile(`${this.#path}.new`, JSON.stringify(toStored(this.#host, readers)), { mode: 0o600, flush: true });
-    await rename(`${this.#path}.new`, this.#path);
+    await replaceFile(this.#path, JSON.stringify(toStored(this.#host, readers)));
   }
 }
 
