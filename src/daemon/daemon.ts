@@ -165,7 +165,7 @@ export class Daemon implements Controlled {
     // Before the port is open: answers of code hosts about readers may have become too old while nothing ran.
     await this.connections.configure(this.#options.connections);
     await this.#applyReaders();
-    // The same: then it can tell what a client has uploaded from what is left over.
+    // Also before: it deletes the files that belong to no upload, and clients have begun none yet.
     await this.#parts.precise.start();
     await this.#parts.resumable.load();
     const storedIds = await resultWhileYielding(this.#parts.stores.shards.idsInSteps());

@@ -6,7 +6,7 @@ const countMax = 50;
 /** Their bytes together, in uploads of the largest size. */
 const fullUploadsMax = 4;
 
-/** Of what all may use, the part for one user. */
+/** The share that one user may have of what all may use together. */
 export const userShareMax = 0.75;
 
 /** An upload in parts of which none arrives for this long is given up. */

@@ -28,7 +28,7 @@ export class DueQueue {
     this.#dueMs.delete(key);
   }
 
-  /** Takes the key that is due since the longest time; undefined if none is due. */
+  /** Takes the key that has been due for the longest time; undefined if none is due. */
   take(nowMs: number): string | undefined {
     for (let first = this.#heap[0]; first !== undefined && first.dueMs <= nowMs; first = this.#heap[0]) {
       this.#removeFirst();

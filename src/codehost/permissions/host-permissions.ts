@@ -43,7 +43,7 @@ export interface PermissionServices {
   /** The name here of the user whom an identity provider knows by a number of its own; undefined if there is none. */
   readonly findLinked: (provider: string, subject: string) => string | undefined;
   /**
-   * Makes these the readers in the catalog, as far as they are others there. Resolves with the names of the repositories to which not
+   * Makes these the readers in the catalog, where it has others. Resolves with the names of the repositories to which not
    * all of them were added yet; those that are not among the readers have been removed.
    */
   readonly applyReaders: (connection: string, repositories: readonly RepositoryConfig[]) => Promise<readonly string[]>;
@@ -57,7 +57,7 @@ const readMsMax = 300_000;
 const hostUsersMax = 50_000;
 /** As in the GraphQL interface. */
 const readerCountMax = 10_000;
-/** After so many failures one after another, the host has rest. */
+/** After so many failures one after another, the host is left alone for some time. */
 const failuresMax = 5;
 const tickMsMax = 5_000;
 const saveMs = 60_000;
@@ -92,8 +92,9 @@ interface Asking {
  * admins reads the repository until the host answers again. That holds whatever the reason is, also across a restart, and for a
  * repository that was never asked for. An answer that could be read only in part is none.
  *
- * The one that is due since the longest time is asked for first, so that none waits for others for ever. The host has rest when it
- * fails several times one after another, but not for a repository that it refuses: that is asked for again later and later.
+ * The repository that has been due for the longest time is the first, so that none waits for others for ever. After several failures
+ * one after another, the host is left alone for some time. A repository that it refuses is no such failure: it is asked for again
+ * after longer and longer times.
  */
 export class HostPermissions {
   readonly #config: ApiConnection;
@@ -109,7 +110,7 @@ export class HostPermissions {
   readonly #waiting = new DueQueue();
   /** The readers that were last applied. */
   readonly #applied = new Map<string, readonly string[]>();
-  /** The repositories whose readers may be others than those. */
+  /** The repositories whose readers may differ from those. */
   readonly #toApply = new Set<string>();
   readonly #lists = new ReaderLists((users) => this.#findNames(users));
   /** The users here by the names on the host in lower case. */

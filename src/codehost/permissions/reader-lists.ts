@@ -5,7 +5,7 @@ import type { HostUser } from "./reader-sources.js";
 /** A list of readers that at least one repository has. */
 export interface ReaderList {
   readonly users: readonly HostUser[];
-  /** Those of them who have an account here, by their names here. The same array as before unless they are others. */
+  /** Those of them who have an account here, by their names here. It stays the same array as long as they do. */
   readonly names: readonly string[];
 }
 
@@ -36,7 +36,7 @@ export class ReaderLists {
     return this.#lists.size;
   }
 
-  /** Another one after `expire`. */
+  /** Changes with each `expire`. */
   get version(): number {
     return this.#version;
   }

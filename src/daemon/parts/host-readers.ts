@@ -17,8 +17,8 @@ const linesAtOnce = 100;
 
 /**
  * Makes readers that code hosts have named those of the catalog. A change is in force when its call resolves. Its line of the audit
- * log is written behind it, because what is taken away must not wait: nobody here has asked for it, who could be told that it failed.
- * What is given waits as long as many lines do.
+ * log is written afterwards: a right that is taken away must not wait for it, and there is nobody here who asked for the change
+ * and could be told that it failed. Rights that are given wait while many lines do.
  */
 export class HostReaders {
   readonly #catalog: Catalog;
