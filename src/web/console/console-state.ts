@@ -1,3 +1,4 @@
+import { isObject } from "../../base/is-object.js";
 import { KeptList } from "../ui/kept-list.js";
 
 /** What the console holds; the part of its address after `#` names it, so that a link can be shared. */
@@ -46,7 +47,7 @@ export function clearHistory(): readonly ConsoleState[] {
 }
 
 function isState(value: unknown): value is ConsoleState {
-  if (typeof value !== "object" || value === null) return false;
-  const { query, variables, operationName } = value as Partial<Record<keyof ConsoleState, unknown>>;
+  if (!isObject(value)) return false;
+  const { query, variables, operationName } = value;
   return typeof query === "string" && typeof variables === "string" && typeof operationName === "string";
 }

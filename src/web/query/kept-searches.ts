@@ -1,3 +1,4 @@
+import { isObject } from "../../base/is-object.js";
 import { KeptList } from "../ui/kept-list.js";
 import type { PatternType, QueryState } from "./query-state.js";
 
@@ -10,8 +11,8 @@ export interface KeptSearch extends QueryState {
 const kept = new KeptList<KeptSearch>("searches", { count: 50, length: 100_000 }, isKeptSearch);
 
 function isKeptSearch(value: unknown): value is KeptSearch {
-  if (typeof value !== "object" || value === null) return false;
-  const { text, patternType, caseSensitive, ranMs } = value as Partial<Record<keyof KeptSearch, unknown>>;
+  if (!isObject(value)) return false;
+  const { text, patternType, caseSensitive, ranMs } = value;
   const isType = (["keyword", "standard", "regexp", "literal"] satisfies PatternType[]).some(
     (type) => type === patternType,
   );

@@ -1,4 +1,5 @@
 import { signal } from "@preact/signals";
+import { isObject } from "../../../base/is-object.js";
 import type { PagePath } from "../../../model/page-path.js";
 import { ApiError } from "../../api/api-error.js";
 import { graphql } from "../../api/graphql.js";
@@ -62,8 +63,8 @@ const requestsMax = 3;
 const keptFolderMax = 50;
 
 function isKeptFolders(value: unknown): value is KeptFolders {
-  if (typeof value !== "object" || value === null) return false;
-  const { name, open } = value as Partial<Record<keyof KeptFolders, unknown>>;
+  if (!isObject(value)) return false;
+  const { name, open } = value;
   return typeof name === "string" && Array.isArray(open) && open.every((path) => typeof path === "string");
 }
 

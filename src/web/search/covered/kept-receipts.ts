@@ -1,3 +1,4 @@
+import { isObject } from "../../../base/is-object.js";
 import type { Receipt } from "../../../model/stream-events.js";
 import { serverTimeMs } from "../../route/viewer.js";
 import { KeptList } from "../../ui/kept-list.js";
@@ -23,13 +24,12 @@ const kept = new KeptList<KeptReceipt>("receipts", { count: 60, length: 500_000 
 const countOfSearchMax = 5;
 
 function isKeptReceipt(value: unknown): value is KeptReceipt {
-  if (typeof value !== "object" || value === null) return false;
-  const { id, address, generation, savedMs, repositories } = value as Partial<Record<keyof KeptReceipt, unknown>>;
+  if (!isObject(value)) return false;
+  const { id, address, generation, savedMs, repositories } = value;
   return (
     [id, address, generation].every((text) => typeof text === "string") &&
     typeof savedMs === "number" &&
-    typeof repositories === "object" &&
-    repositories !== null
+    isObject(repositories)
   );
 }
 

@@ -1,3 +1,5 @@
+import { isObject } from "../../../../base/is-object.js";
+
 /** A Jupyter notebook, as far as it is shown: texts and images of whoever wrote it, of any size and shape. */
 export interface Notebook {
   readonly language: string;
@@ -63,9 +65,8 @@ function parse(text: string): unknown {
 type Members = Readonly<Record<string, unknown>>;
 
 function readObject(value: unknown, what: string): Members {
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new SyntaxError(`${what} is not an object.`);
-  return value as Members;
+  if (!isObject(value)) throw new SyntaxError(`${what} is not an object.`);
+  return value;
 }
 
 function list(value: unknown): readonly unknown[] {
@@ -74,7 +75,7 @@ function list(value: unknown): readonly unknown[] {
 
 /** The members of an object; none of anything else. */
 function members(value: unknown): Members {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Members) : {};
+  return isObject(value) ? value : {};
 }
 
 /** A text, which notebooks also have as a list of lines. */
