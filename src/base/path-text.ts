@@ -91,6 +91,15 @@ export function escapeUrlPart(path: string): string {
   return escaped;
 }
 
+/** The text that is escaped in a part of a URL; as it is, if that is not percent-encoded UTF-8. */
+export function unescapeUrlPart(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 /** The path that is escaped in a URL; undefined if a percent sign is not followed by two hexadecimal digits. */
 export function unescapeUrlPath(text: string): string | undefined {
   if (/%(?![0-9a-fA-F]{2})/.test(text)) return undefined;

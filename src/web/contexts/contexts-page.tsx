@@ -1,3 +1,4 @@
+import { unescapeUrlPart } from "../../base/path-text.js";
 import { useEffect } from "preact/hooks";
 import { useGraphql } from "../api/use-graphql.js";
 import { address } from "../route/router.js";
@@ -10,7 +11,7 @@ import "./contexts.css";
 
 /** `/contexts`, `/contexts/new` and `/contexts/SPEC`. */
 export function ContextsPage() {
-  const spec = decodeSpec(address.value.pathname.slice("/contexts".length).replace(/^\//, ""));
+  const spec = unescapeUrlPart(address.value.pathname.slice("/contexts".length).replace(/^\//, ""));
   useEffect(() => {
     document.title = `${spec === "" ? "Search contexts" : spec === "new" ? "New context" : spec} · Trawl`;
   }, [spec]);
@@ -49,13 +50,4 @@ function OneContext({ spec }: { readonly spec: string }) {
       }}
     </Found>
   );
-}
-
-/** As it is, if it is not percent-encoded UTF-8: no context has such a spec. */
-function decodeSpec(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

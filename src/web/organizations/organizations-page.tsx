@@ -1,3 +1,4 @@
+import { unescapeUrlPart } from "../../base/path-text.js";
 import { useEffect } from "preact/hooks";
 import { useGraphql } from "../api/use-graphql.js";
 import { address } from "../route/router.js";
@@ -12,7 +13,7 @@ import "./organizations.css";
 /** `/organizations`, `/organizations/NAME`, `/organizations/invitation/ID`, `/teams` and `/teams/NAME`. */
 export function OrganizationsPage() {
   const [, kind, given, invitation] = address.value.pathname.split("/");
-  const name = decodeName(given ?? "");
+  const name = unescapeUrlPart(given ?? "");
   useEffect(() => {
     document.title = `${name || (kind === "teams" ? "Teams" : "Organizations")} · Trawl`;
   }, [name, kind]);
@@ -41,15 +42,6 @@ export function OrganizationsPage() {
       )}
     </div>
   );
-}
-
-/** As it is, if it is not percent-encoded UTF-8: nothing has such a name. */
-function decodeName(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 const ownQuery = "query OwnOrganizations { currentUser { organizations { nodes { id name displayName } } } }";

@@ -1,5 +1,6 @@
 import { type ComponentChild, h } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
+import { unescapeUrlPart } from "../../../base/path-text.js";
 import { mediaUrl, type PagePath, pageUrl } from "../../../model/page-path.js";
 import { address } from "../../route/router.js";
 import { parseHtml } from "../../ui/parse-html.js";
@@ -43,7 +44,7 @@ export function SafeMarkup({ html, path, file }: MarkupProps) {
   const { hash } = address.value;
   useEffect(() => {
     // The browser looked for the place before the text was here; in links from elsewhere it has no prefix.
-    const wanted = decode(hash.slice(1));
+    const wanted = unescapeUrlPart(hash.slice(1));
     if (wanted === "") return;
     const names = [wanted, idPrefix + wanted];
     [...(host.current?.querySelectorAll("[id]") ?? [])].find(({ id }) => names.includes(id))?.scrollIntoView();
@@ -151,17 +152,9 @@ function resolveLink(href: string, place: Place): string | undefined {
 function resolvePath(address: string, { folder }: Place): string {
   const parts = address.startsWith("/") ? [] : folder.split("/").filter((part) => part !== "");
   const [target = ""] = address.split(/[?#]/);
-  for (const part of decode(target).split("/")) {
+  for (const part of unescapeUrlPart(target).split("/")) {
     if (part === "..") parts.pop();
     else if (part !== "" && part !== ".") parts.push(part);
   }
   return parts.join("/");
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
