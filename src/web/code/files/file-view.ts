@@ -1,7 +1,7 @@
 import { lowerBoundBy } from "../../../base/sorted-search.js";
 import { withoutReordering } from "../../../base/text.js";
 import { callAfter, painted, type PendingCall } from "../../ui/delay.js";
-import type { LineRange } from "./line-range.js";
+import { blameSwitch, type LineRange } from "./line-range.js";
 import { type PagePath, pageUrl } from "../../../model/page-path.js";
 import { cutLine } from "../../ui/cut-line.js";
 import { element } from "../../ui/element.js";
@@ -264,7 +264,7 @@ function blameNote({ message, author, commit, filename }: BlameHunk, place: Pick
   );
   const parent = commit.parents?.[0];
   if (parent !== undefined) {
-    const href = `${pageUrl({ name: place.name, revision: parent.oid }, "blob", filename)}?blame`;
+    const href = `${pageUrl({ name: place.name, revision: parent.oid }, "blob", filename)}?${blameSwitch}`;
     const label = `The file before commit ${commit.abbreviatedOID}`;
     note.append(element("a", { class: "blame-before", href, title: label, "aria-label": label }, "↶"));
   }

@@ -20,6 +20,9 @@ export function withLineRange({ pathname, search }: URL, range: LineRange | unde
   return addressOfParts(pathname, [...partsOfSearch(lineRangeText(range)), ...others]);
 }
 
+/** The word by which an address asks for blame. */
+export const blameSwitch = "blame";
+
 /** Whether a word is in the search of an address, as in `?L10&blame`. */
 export function hasSwitch({ search }: URL, name: string): boolean {
   return partsOfSearch(search).some((part) => part === name || part === `${name}=`);

@@ -7,7 +7,7 @@ import { painted } from "../../ui/delay.js";
 import { addKeys } from "../../ui/keys.js";
 import { loadPart } from "../../route/load-part.js";
 import { readBlame, FileView, readHighlighting } from "./file-view.js";
-import { hasSwitch, lineRangeText, readLineRange, withSwitch } from "./line-range.js";
+import { blameSwitch, hasSwitch, lineRangeText, readLineRange, withSwitch } from "./line-range.js";
 import { addressOfLines } from "./rendered/file-kind.js";
 
 export interface FileState {
@@ -87,8 +87,6 @@ export interface BlameState {
   readonly state: Signal<"off" | "waiting" | "on">;
   readonly toggle: () => void;
 }
-
-const blameSwitch = "blame";
 
 /** Whether the commit of each line is shown, which the address says. */
 export function useBlame(path: PagePath, view: Signal<FileView | undefined>, error: Signal<unknown>): BlameState {

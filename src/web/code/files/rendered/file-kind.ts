@@ -1,5 +1,5 @@
 import { mediaType } from "../../../../model/media-type.js";
-import { hasSwitch, type LineRange, readLineRange, withLineRange, withSwitch } from "../line-range.js";
+import { blameSwitch, hasSwitch, type LineRange, readLineRange, withLineRange, withSwitch } from "../line-range.js";
 
 /** Files that can be shown as something else than their text. */
 export type FileKind = "image" | "markdown" | "notebook" | "pdf" | "svg" | "table";
@@ -17,7 +17,6 @@ export function fileKind(path: string): FileKind | undefined {
 
 /** What is in the address of a source; those of lines and of blame name it as well. */
 const sourceSwitch = "view=code";
-const blameSwitch = "blame";
 
 /** Whether the address asks for what a file looks like: it does unless it names the source, or something of it. */
 export function asksForRendered(url: URL): boolean {
