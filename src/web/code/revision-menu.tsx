@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { type PagePath, pageUrl, repositoryUrl } from "../../model/page-path.js";
 import { useGraphql } from "../api/use-graphql.js";
-import { callAfter } from "../ui/delay.js";
+import { callAfter, typingPauseMs } from "../ui/delay.js";
 import { useDropDown } from "../ui/drop-down.js";
 import { addKeys } from "../ui/keys.js";
 import { Found } from "../ui/states.js";
@@ -12,9 +12,6 @@ import { When } from "../route/when.js";
 
 /** Branches, tags and commits that are listed at once. */
 const listedCount = 15;
-
-/** The server is asked when nothing was typed for this long. */
-const pauseMs = 120;
 
 const revisionsQuery = `query Revisions($name: String!, $revision: String!, $path: String!, $query: String!) {
   repository(name: $name) {
@@ -82,7 +79,7 @@ function RevisionList({ path }: { readonly path: PagePath }) {
   useEffect(() => field.current?.focus(), []);
   const typed = text.value;
   useEffect(() => {
-    const pending = callAfter(pauseMs, () => {
+    const pending = callAfter(typingPauseMs, () => {
       asked.value = typed;
     });
     return () => pending.cancel();

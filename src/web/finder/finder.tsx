@@ -5,7 +5,7 @@ import { escapeRegexp } from "../../base/text.js";
 import { type PagePath, pageUrl, readPagePath, repositoryUrl } from "../../model/page-path.js";
 import { loadPart } from "../route/load-part.js";
 import { address, navigate, page } from "../route/router.js";
-import { callAfter } from "../ui/delay.js";
+import { callAfter, typingPauseMs } from "../ui/delay.js";
 import { formatCount } from "../ui/numbers.js";
 import { finish, startWork, type Work } from "../ui/slices.js";
 import { ErrorText } from "../ui/states.js";
@@ -19,9 +19,6 @@ type Place = Pick<PagePath, "name" | "revision">;
 /** What is shown of each kind, alone and beside the others. */
 const shownAlone = 50;
 const shownBeside = 8;
-
-/** The server is asked when nothing was typed for this long. */
-const pauseMs = 120;
 
 interface FoundItem {
   readonly text: string;
@@ -346,7 +343,7 @@ function useSources(place: Place | undefined, scope: FinderScope, text: Signal<s
   const typed = text.value.trim();
   useEffect(() => {
     if (!wantsRepositories) return undefined;
-    return read((signal) => repositoryNames.read(typed, signal), repositories, pauseMs);
+    return read((signal) => repositoryNames.read(typed, signal), repositories, typingPauseMs);
   }, [wantsRepositories, typed]);
   useEffect(() => {
     if (!wantsSymbols || typed === "" || typed.includes("/")) {
@@ -356,7 +353,7 @@ function useSources(place: Place | undefined, scope: FinderScope, text: Signal<s
       });
       return undefined;
     }
-    return read((signal) => readSymbols(place, typed, signal), symbols, pauseMs);
+    return read((signal) => readSymbols(place, typed, signal), symbols, typingPauseMs);
   }, [wantsSymbols, typed, place?.name, place?.revision]);
   return useMemo(() => ({ files, repositories, symbols }), []);
 }

@@ -10,6 +10,9 @@ export function callAfter(delayMs: number, callback: () => void): PendingCall {
   return { cancel: () => clearTimeout(timer) };
 }
 
+/** The server is asked about what is typed when nothing was typed for this long. */
+export const typingPauseMs = 120;
+
 /** Pages in the background are not painted; work that waits for a paint goes on after this time. */
 const paintMsMax = 100;
 

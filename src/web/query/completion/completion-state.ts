@@ -1,15 +1,12 @@
 import { batch, signal } from "@preact/signals";
 import { loadPart } from "../../route/load-part.js";
-import { callAfter, type PendingCall } from "../../ui/delay.js";
+import { callAfter, type PendingCall, typingPauseMs } from "../../ui/delay.js";
 import { fieldAt, type FieldName } from "../../../query/syntax/fields.js";
 import { keptSearches } from "../kept-searches.js";
 import type { FilterHelp } from "../query-help.js";
 import type { PatternType, QueryState } from "../query-state.js";
 import { findPlace, type CompletionPlace } from "./completion-place.js";
 import { proposeAtOnce, type Completion } from "./completion-words.js";
-
-/** Requests wait until nothing was typed for this long. */
-const pauseMs = 120;
 
 /** Searches that are proposed at once. */
 const historyMax = 12;
@@ -37,7 +34,7 @@ export class CompletionState {
     this.list.value = first;
     if (place.kind === "value") this.#showHelp(place.field);
     const { signal: stopped } = this.#stop;
-    this.#pending = callAfter(pauseMs, () => {
+    this.#pending = callAfter(typingPauseMs, () => {
       // What asks the server is loaded when it is first needed.
       loadPart(() => import("./completion-sources.js"))
         .then(({ proposeLater }) => proposeLater(place, text, stopped))
