@@ -1,5 +1,6 @@
 import "./search-page.css";
 import "./results.css";
+import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { queryOfAddress } from "../query/query-state.js";
 import type { StreamMatch } from "../../model/stream-events.js";
@@ -56,34 +57,40 @@ export function SearchPage() {
 
 /** The start page, whose texts no search needs. */
 function Home() {
-  const { part, error } = usePart(true, () => import("./home/search-home.js"));
-  if (error !== undefined) return <PartError error={error} />;
-  return part === undefined ? <Waiting what="the start page" /> : <part.SearchHome />;
+  const loaded = usePart(true, () => import("./home/search-home.js"));
+  return showPart(loaded, "the start page", ({ SearchHome }) => <SearchHome />);
 }
 
 /** The matches counted, if the address asks for it. */
 function CountedGroups({ run }: { readonly run: SearchRun }) {
   const by = groupOfAddress(address.value);
-  const { part, error } = usePart(by !== undefined, () => import("./counted/group-panel.js"));
+  const loaded = usePart(by !== undefined, () => import("./counted/group-panel.js"));
   if (by === undefined) return null;
-  if (error !== undefined) return <PartError error={error} />;
-  return part === undefined ? <Waiting what="the counts" /> : <part.GroupPanel run={run} by={by} />;
+  return showPart(loaded, "the counts", ({ GroupPanel }) => <GroupPanel run={run} by={by} />);
 }
 
 /** What was searched, or what changes, if the address asks for it. */
 function Coverage({ run }: { readonly run: SearchRun }) {
   const view = coverageOfAddress(address.value);
-  const { part, error } = usePart(view !== undefined, () => import("./covered/coverage-panel.js"));
+  const loaded = usePart(view !== undefined, () => import("./covered/coverage-panel.js"));
   if (view === undefined) return null;
-  if (error !== undefined) return <PartError error={error} />;
-  return part === undefined ? <Waiting what="what was searched" /> : <part.CoveragePanel run={run} view={view} />;
+  return showPart(loaded, "what was searched", ({ CoveragePanel }) => <CoveragePanel run={run} view={view} />);
 }
 
 /** A file beside the results. */
 function Preview({ href }: { readonly href: string }) {
-  const { part, error } = usePart(true, () => import("./preview/file-preview.js"));
+  const loaded = usePart(true, () => import("./preview/file-preview.js"));
+  return showPart(loaded, "the preview", ({ FilePreview }) => <FilePreview href={href} />);
+}
+
+/** What a part shows when it is loaded; before, or if it cannot be, that it is not there. */
+function showPart<T>(
+  { part, error }: ReturnType<typeof usePart<T>>,
+  what: string,
+  show: (part: T) => JSX.Element,
+): JSX.Element {
   if (error !== undefined) return <PartError error={error} />;
-  return part === undefined ? <Waiting what="the preview" /> : <part.FilePreview href={href} />;
+  return part === undefined ? <Waiting what={what} /> : show(part);
 }
 
 function PartError({ error }: { readonly error: unknown }) {
