@@ -5,13 +5,10 @@ import { mergeRanges, unitIndex } from "../../ui/text-range.js";
 
 /** How many matches came, went and moved; only what there is. */
 export function countsText({ came, went, moved }: Readonly<Record<MatchChange["change"], number>>): string {
-  const parts = [
-    came > 0 ? `${formatAmount(came, "match", "matches")} came` : "",
-    went > 0 ? `${formatCount(went)} went` : "",
-    moved > 0 ? `${formatCount(moved)} moved` : "",
-  ].filter((part) => part !== "");
-  const text = parts.join(", ");
-  return came > 0 ? text : text.replace(/^(\S+)/, (count) => `${count} ${count === "1" ? "match" : "matches"}`);
+  return Object.entries({ came, went, moved })
+    .filter(([, count]) => count > 0)
+    .map(([what, count], at) => `${at === 0 ? formatAmount(count, "match", "matches") : formatCount(count)} ${what}`)
+    .join(", ");
 }
 
 interface LinePart {

@@ -68,7 +68,6 @@ export function ChangesView({ query, since, isWatch }: ChangesProps) {
 }
 
 const signs = { came: "+", went: "−", moved: "→" } as const;
-const words = { came: "came", went: "went", moved: "moved" } as const;
 
 function ChangeRow({ change }: { readonly change: MatchChange }) {
   const { repository, commit, path, lineNumber, from } = change;
@@ -78,7 +77,7 @@ function ChangeRow({ change }: { readonly change: MatchChange }) {
       <span class={`change-sign ${change.change}`} aria-hidden="true">
         {signs[change.change]}
       </span>
-      <span class="unseen">{words[change.change]}: </span>
+      <span class="unseen">{change.change}: </span>
       <span class="change-place">
         <a href={`${pageUrl({ name: repository, revision: commit }, "blob", path)}${line}`}>
           {repository} › {path}
@@ -87,8 +86,7 @@ function ChangeRow({ change }: { readonly change: MatchChange }) {
         {from !== undefined && (
           <span class="soft">
             {" "}
-            from {from.path === path ? "line" : `${from.path}:`}
-            {from.path === path ? " " : ""}
+            from {from.path === path ? "line " : `${from.path}:`}
             {(from.lineNumber ?? 0) + 1}
           </span>
         )}
