@@ -1,5 +1,5 @@
 import { pageUrl } from "../../../model/page-path.js";
-import { splitMessage } from "./message-links.js";
+import { type MessagePart, splitMessage } from "./message-links.js";
 
 /** Where the numbers of issues lead: the pages of the repository at its code host. */
 export interface HostLink {
@@ -36,11 +36,7 @@ export function MessageText({ name, text, hosts }: MessageTextProps) {
   );
 }
 
-function findTarget(
-  part: ReturnType<typeof splitMessage>[number],
-  name: string,
-  hosts: readonly HostLink[],
-): string | undefined {
+function findTarget(part: MessagePart, name: string, hosts: readonly HostLink[]): string | undefined {
   switch (part.kind) {
     case "text":
       return undefined;
@@ -48,9 +44,15 @@ function findTarget(
       return part.text;
     case "commit":
       return pageUrl({ name, revision: "" }, "commit", part.text);
-    case "issue": {
-      const host = hosts.find(({ serviceKind }) => serviceKind !== null && issuePaths[serviceKind] !== undefined);
-      return host && `${host.url}${issuePaths[host.serviceKind ?? ""] ?? ""}${part.number}`;
-    }
+    case "issue":
+      return issueUrl(part.number, hosts);
   }
+}
+
+function issueUrl(number: string, hosts: readonly HostLink[]): string | undefined {
+  for (const { url, serviceKind } of hosts) {
+    const path = issuePaths[serviceKind ?? ""];
+    if (path !== undefined) return url + path + number;
+  }
+  return undefined;
 }

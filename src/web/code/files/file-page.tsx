@@ -75,8 +75,8 @@ function WithoutText({ path, entry, error }: WithoutTextProps) {
   const kind = fileKind(path.path);
   const byteSize = entry.byteSize ?? 0;
   if (byteSize > pageTextBytesMax && byteSize <= mediaBytesMax && (kind === "image" || kind === "pdf"))
-    return <BinaryFile path={path} byteCount={entry.byteSize ?? 0} />;
-  if ((entry.byteSize ?? 0) > pageTextBytesMax) return <LargeFile path={path} byteCount={entry.byteSize ?? 0} />;
+    return <BinaryFile path={path} byteCount={byteSize} />;
+  if (byteSize > pageTextBytesMax) return <LargeFile path={path} byteCount={byteSize} />;
   return error === undefined ? (
     <Waiting what="the text" />
   ) : (

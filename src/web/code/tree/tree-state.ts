@@ -35,12 +35,11 @@ const entryCountMax = entriesAsked - 1;
 const shownKey = "trawl-tree";
 const wideMin = 1000;
 
-/** Whether the tree is shown: as it was last chosen, otherwise on a wide window. */
+/** Whether the tree is shown: in a wide window, unless it was last hidden. */
 export const treeIsShown = signal(readShown());
 
 function readShown(): boolean {
-  const chosen = readStored(shownKey);
-  return chosen === undefined ? window.innerWidth >= wideMin : chosen === "yes" && window.innerWidth >= wideMin;
+  return window.innerWidth >= wideMin && (readStored(shownKey) ?? "yes") === "yes";
 }
 
 export function showTree(isShown: boolean): void {

@@ -89,19 +89,17 @@ function Rows({ lines, match, line, url, reader }: RowsProps) {
   useLayoutEffect(() => {
     const { current } = host;
     if (current === null) return;
-    const show = (tokens: readonly CodeLine[], at: (index: number) => Parameters<typeof lineRow>[2]): void => {
-      current.replaceChildren(...tokens.map((row, index) => lineRow(row, url, at(index))));
-      const [first] = lines;
-      const chosen = current.children[line - 1 - (first?.number ?? 0)];
-      chosen?.classList.add("selected");
+    const first = lines[0]?.number ?? 0;
+    const show = (tokensAt: (index: number) => Parameters<typeof lineRow>[2]): void => {
+      current.replaceChildren(...lines.map((row, index) => lineRow(row, url, tokensAt(index))));
+      current.children[line - 1 - first]?.classList.add("selected");
     };
-    show(lines, () => []);
+    show(() => []);
     const selected = current.querySelector<HTMLElement>(".selected");
     if (selected !== null) current.scrollTop = selected.offsetTop - current.clientHeight / 3;
-    const [first] = lines;
-    const span = { from: first?.number ?? 0, to: (first?.number ?? 0) + lines.length };
+    const span = { from: first, to: first + lines.length };
     reader?.highlight(match, [span], (_, tokens) =>
-      show(lines, (index) => (tokens[index]?.text === lines[index]?.text ? (tokens[index]?.tokens ?? []) : [])),
+      show((index) => (tokens[index]?.text === lines[index]?.text ? (tokens[index]?.tokens ?? []) : [])),
     );
   }, [lines]);
   return <div ref={host} class="preview-lines" {...scrollable(`Lines of ${match.path ?? ""}`)} />;

@@ -5,7 +5,7 @@ import { address } from "../../../route/router.js";
 import { formatCount } from "../../../ui/numbers.js";
 import { scrollable } from "../../../ui/scrollable.js";
 import { Found } from "../../../ui/states.js";
-import { hexLines } from "./hex.js";
+import { bytesPerLine, hexLines } from "./hex.js";
 
 /** Bytes that are shown at a time. */
 const pageBytes = 4096;
@@ -19,7 +19,7 @@ interface HexProps {
 export function HexView({ path, byteCount }: HexProps) {
   const given = Number(/^\d{1,15}$/.exec(address.value.searchParams.get("at") ?? "")?.[0] ?? 0);
   const chosen = Math.min(given, Math.max(0, byteCount - 1));
-  const from = chosen - (chosen % 16);
+  const from = chosen - (chosen % bytesPerLine);
   const to = Math.min(byteCount, from + pageBytes);
   const url = pageUrl(path, "raw", path.path);
   const used = useAnswer(`${url} ${from}`, async (signal) => {

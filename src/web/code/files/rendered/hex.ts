@@ -1,4 +1,4 @@
-const bytesPerLine = 16;
+export const bytesPerLine = 16;
 
 /** Bytes as `hexdump -C` prints them: offset, hexadecimal, and what is ASCII. */
 export function hexLines(bytes: Uint8Array, offset: number): string {
