@@ -57,8 +57,13 @@ export class KeptList<T> {
   /** Adds an item in the place of those that are the same; the oldest make room for it. Returns the list. */
   add(item: T, isSame: (other: T) => boolean): readonly T[] {
     const all = [item, ...this.read().filter((other) => !isSame(other))].slice(0, this.#limits.count);
-    while (all.length > 0 && JSON.stringify(all).length > this.#limits.length) all.pop();
-    return this.write(all);
+    // Of the JSON of the list: one bracket, then each item with a comma or the other bracket.
+    let length = 1;
+    const end = all.findIndex((one) => {
+      length += JSON.stringify(one).length + 1;
+      return length > this.#limits.length;
+    });
+    return this.write(end < 0 ? all : all.slice(0, end));
   }
 
   write(all: readonly T[]): readonly T[] {
