@@ -115,14 +115,14 @@ function copyNode(node: Node, place: Place, depth: number): ComponentChild {
     return "id" in named ? h("span", named, children) : children;
   }
   const kind = name === "span" ? (node.getAttribute("class") ?? "") : "";
-  const classed = tokenClass.test(kind) ? { class: kind } : {};
+  const classed = kind.split(" ").every((one) => tokenClass.test(one)) ? { class: kind } : {};
   // A header without text names nothing.
   const shown = name === "th" && (node.textContent ?? "").trim() === "" ? "td" : (headings.get(name) ?? name);
   const attributes = { ...named, ...classed, ...(scrolling.has(name) ? { tabIndex: 0 } : {}) };
   return h(shown, attributes, children.length === 0 ? undefined : children);
 }
 
-const tokenClass = /^hljs-[a-z_]+(?: hljs-[a-z_]+)*$/;
+const tokenClass = /^hljs-[a-z_]+$/;
 
 /** An image of the same repository; of one from elsewhere, the text that stands for it, because that place would see who reads. */
 function copyImage(node: Element, place: Place): ComponentChild {
