@@ -1,4 +1,4 @@
-import type { StreamMatch, SymbolMatch } from "../../../model/stream-events.js";
+import { pathOfMatch, type StreamMatch, type SymbolMatch } from "../../../model/stream-events.js";
 import { button, element } from "../../ui/element.js";
 import { commitResult } from "./commit-result.js";
 import { contentResult } from "./content-result.js";
@@ -19,7 +19,7 @@ export function resultView(match: StreamMatch, key: string, context: ResultConte
         title: titleOfFile(match),
         label: match.path ?? "",
         note: match.language ?? "",
-        ...(fileUrl(match).includes("/-/blob/") ? { preview: fileUrl(match) } : {}),
+        ...(pathOfMatch(match).endsWith("/") ? {} : { preview: fileUrl(match) }),
       });
     case "repo":
       return repositoryResult(match);
