@@ -9,7 +9,7 @@ const hostile = '<img src=x onerror="document.title=1">';
 /** One pixel. */
 const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const script = `<script>document.title = "attacked"; parent.document.title = "attacked"</script>`;
-const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="20" height="10" onload="document.title=1">${script}</svg>`;
+const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="20" height="10" onload="document.title=1"><desc>\ud800</desc>${script}</svg>`;
 const book = {
   metadata: { language_info: { name: "python" } },
   cells: [

@@ -1,5 +1,6 @@
 import type { ComponentChild } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
+import { escapeUrlPart } from "../../../../base/path-text.js";
 import type { PagePath } from "../../../../model/page-path.js";
 import { useSignal } from "@preact/signals";
 import { graphqlText } from "../../../api/graphql.js";
@@ -165,15 +166,15 @@ function Output({ path, output, what }: OutputProps): ComponentChild {
 }
 
 /**
- * An image from data, which gets an address of this page; an SVG has its data in the address, so that it is a document of no site when it is
- * opened by itself.
+ * An image from data, by an address of this page. An SVG has its data in its address instead: opened by itself, it is then a
+ * document of no site.
  */
 function DataImage({ type, data, what }: { readonly type: string; readonly data: string; readonly what: string }) {
   const url = useSignal("");
   const isBroken = useSignal(false);
   useEffect(() => {
     if (type === "image/svg+xml") {
-      url.value = `data:${type},${encodeURIComponent(data)}`;
+      url.value = `data:${type},${escapeUrlPart(data)}`;
       return undefined;
     }
     const bytes = decodeBase64(data);
