@@ -64,8 +64,8 @@ interface Answer {
  *
  * Bytes are written by a git child process and sent at the client's pace, so no file is held in memory completely. A
  * symbolic link is returned as its own text and never followed; a submodule has no content. Nothing is interpreted as a
- * page: all files are served as plain text, whatever they contain, unless the client asks for an image or a PDF with
- * `as=media`: these have their type, by their name, and no image may run or load anything if it is opened alone. A tag identifies the state of each response, so a
+ * page: all files are served as plain text, whatever they contain. With `as=media`, an image or a PDF has the type that its
+ * name tells; an image that is opened by itself runs and loads nothing. A tag identifies the state of each response, so a
  * client that already has it gets 304. With `maxBytes=`, anything but a file of at most that many bytes is answered with
  * 204, so that a page can ask for a text before it knows what is there. With `as=text`, the answer is the text that a
  * search finds in the file: decoded, in UTF-8 without a byte order mark; 204 if the file is not text. With `list=files`, a
@@ -99,13 +99,14 @@ export function rawHandler(services: ContentServices, sharePercent: number): Raw
         );
       }
       if (entry.byteCount < 0) throw noContent(entry.path);
+      const parameters = new URLSearchParams(request.query);
       const format = negotiateFormat(request);
       if (format !== "text") return sendArchive(services, archives, answer, found, format);
       if (entry.kind !== "file")
-        return new URLSearchParams(request.query).get("list") === "files"
+        return parameters.get("list") === "files"
           ? withPermit(lists, "lists of files", answer, () => sendFileNames(services, lists, answer, found))
           : sendDirectory(answer, found);
-      const form = new URLSearchParams(request.query).get("as");
+      const form = parameters.get("as");
       if (form === "text") return sendText(services, files, answer, found);
       return sendFile(services, files, answer, found, form === "media" ? mediaHeaders(entry.path) : plainText);
     });
