@@ -14,7 +14,10 @@ export interface FoundNames {
   readonly totalCount: number;
 }
 
-/** What each found character is worth, and what more at the start of a part of a name or after the one before it, and in the last part of a path. */
+/**
+ * What a character that was found is worth; what it is worth more at the start of a part of a path, of a word or of a hump, and
+ * anywhere in the last part; and what one is worth instead that directly follows the one found before it.
+ */
 const worthOfCharacter = 16;
 const worthOfPart = 10;
 const worthOfWord = 9;

@@ -73,8 +73,8 @@ export function CodeMarkup({ html }: { readonly html: string }) {
 }
 
 /**
- * Whether markup that nobody has checked may become too many elements: a browser repeats open formatting elements with different
- * attributes in each paragraph that follows. Links are not repeated.
+ * Whether markup that nobody has checked may become too many elements: a browser repeats formatting elements that are left open,
+ * if their attributes differ, in each paragraph that follows. Links are not repeated.
  */
 export function isTooInvolved(html: string): boolean {
   const formatting = html.match(/<(?:b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)[\s/]/gi)?.length ?? 0;

@@ -112,7 +112,7 @@ export class TreeState {
     for (const row of this.rows("")) if (row.kind === "waiting") this.#ask(row.folder);
   }
 
-  /** What is not asked for now, is when an answer has come: the tree is then shown again, and calls `load`. */
+  /** At the limit, nothing is asked: each answer shows the tree again, which calls `load`, which asks for what is left. */
   #ask(folder: string): void {
     if (this.#asked.has(folder) || this.#waitingCount >= requestsMax) return;
     this.#asked.add(folder);
