@@ -11,6 +11,7 @@ import type { RequestContext } from "../../browse/request-context.js";
 import { repositoryPage } from "./repository-lists.js";
 import { toRepositorySource } from "../../browse/repository-source.js";
 import type { ResolversOf } from "./resolver-types.js";
+import type { PermissionSource } from "./schema-types.js";
 
 /** Queries about permissions, for site admins. */
 export const permissionQueries: Pick<
@@ -81,8 +82,6 @@ interface ReaderPage {
   readonly source?: PermissionSource | null | undefined;
 }
 
-type PermissionSource = "API" | "REPO_SYNC" | "USER_SYNC";
-
 const reasons = { API: "Explicit API", REPO_SYNC: "Permissions sync", none: "Configuration" } as const;
 
 /** The private repositories whose readers have this name. */
@@ -98,14 +97,17 @@ function namingRepositories(name: string, context: RequestContext): Promise<read
 }
 
 /** Where the readers of a repository come from. */
-function findReadersSource(
-  { configured, source, name, url }: Repository,
-  { services }: RequestContext,
-): keyof typeof reasons {
-  if (!configured) return "API";
-  const isHosted = source !== undefined && services.connections.permissionState(source.connection, { name, url });
-  return isHosted ? "REPO_SYNC" : "none";
+function findReadersSource(record: Repository, { services }: RequestContext): keyof typeof reasons {
+  if (!record.configured) return "API";
+  return findHostState(record, services.connections) === undefined ? "none" : "REPO_SYNC";
 }
+
+/** Undefined if no code host decides about the readers of a repository. */
+function findHostState({ name, url, configured, source }: Repository, connections: PermissionStates) {
+  return configured && source !== undefined ? connections.permissionState(source.connection, { name, url }) : undefined;
+}
+
+type PermissionStates = Pick<RequestContext["services"]["connections"], "permissionState">;
 
 async function repositoriesReadBy({ name }: User, { first, after, source }: ReaderPage, context: RequestContext) {
   const all = (await namingRepositories(name, context)).map((record) => ({
@@ -144,11 +146,8 @@ function configured(unrestricted: boolean, user: User | undefined): PermissionsS
 }
 
 /** What is told of permissions from a code host. */
-function hostPermissions(
-  { name, url, configured, source }: Repository,
-  connections: RequestContext["services"]["connections"],
-) {
-  const state = configured && source ? connections.permissionState(source.connection, { name, url }) : undefined;
+function hostPermissions(record: Repository, connections: PermissionStates) {
+  const state = findHostState(record, connections);
   if (state === undefined) return {};
   const { askedAt, isClosed, error } = state;
   return {
