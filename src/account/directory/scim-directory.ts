@@ -1,4 +1,4 @@
-import { errorMessage, TrawlError } from "../../base/errors.js";
+import { errorMessage } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
 import { resultWhileYielding } from "../../base/yielding.js";
 import type { Accounts, Provisioning } from "../identity/accounts.js";
@@ -17,9 +17,9 @@ import {
   patchGroup,
   patchUser,
   primaryEmail,
-  readEquality,
   readFilter,
   readGroup,
+  readId,
   readUser,
   type Resource,
   ScimError,
@@ -41,6 +41,24 @@ export interface PageRequest {
 export interface Page {
   readonly resources: readonly Resource[];
   readonly total: number;
+}
+
+/** A directory asks for something. */
+export interface DirectoryRequest {
+  readonly config: ProviderConfig;
+  /** The URL of this interface, for the locations of resources. */
+  readonly url: string;
+  readonly sender: Sender;
+}
+
+/** The resources of one type. All reject with `ScimError` or, as changes of accounts do, `TrawlError`. */
+export interface Collection {
+  get(from: DirectoryRequest, id: string): Resource;
+  list(from: DirectoryRequest, wanted: PageRequest): Promise<Page>;
+  create(from: DirectoryRequest, body: unknown): Promise<Resource>;
+  replace(from: DirectoryRequest, id: string, body: unknown): Promise<Resource>;
+  patch(from: DirectoryRequest, id: string, body: unknown): Promise<Resource>;
+  remove(from: DirectoryRequest, id: string): Promise<void>;
 }
 
 /**
@@ -66,7 +84,7 @@ export class ScimDirectory {
   /** Takes the place of what was configured before. Caller guarantees: the accounts are loaded. */
   configure(configs: readonly ProviderConfig[]): void {
     this.#configs = configs.filter(({ scimToken }) => scimToken !== "");
-    for (const config of this.#configs) void this.#setMemberships(config, { from: "configuration" });
+    for (const config of this.#configs) void this.#setMemberships({ config, sender: { from: "configuration" } });
   }
 
   /** The providers that have a directory. */
@@ -74,30 +92,54 @@ export class ScimDirectory {
     return this.#configs;
   }
 
-  /** Rejects with `ScimError`, here and below. */
-  user(config: ProviderConfig, id: string, url: string): Resource {
-    return this.#show(this.#requireUser(config, id), url);
+  readonly users: Collection = {
+    get: (from, id) => this.#showUser(this.#requireUser(from, id), from),
+    list: ({ config, url }, wanted) => {
+      const { provisioned } = this.#accounts;
+      return listPage(config, wanted, {
+        all: provisioned.users(),
+        byAttribute: new Map([
+          ["username", (text: string) => provisioned.userNamed(config.name, text)],
+          ["externalid", (text: string) => provisioned.userWithExternalId(config.name, text)],
+        ]),
+        show: (user) => this.#showUser(user, { url }),
+        countItems: () => 1,
+      });
+    },
+    create: (from, body) => this.#createUser(from, readUser(body, true)),
+    replace: (from, id, body) => this.#changeUser(from, id, ({ active }) => readUser(body, active)),
+    patch: (from, id, body) => this.#changeUser(from, id, (before) => patchUser(before, body)),
+    remove: (from, id) => this.#removeUser(from, id),
+  };
+
+  readonly groups: Collection = {
+    get: (from, id) => showGroup(this.#requireGroup(from, id), from.url),
+    list: ({ config, url }, wanted) => {
+      const { provisioned } = this.#accounts;
+      return listPage(config, wanted, {
+        all: provisioned.groups(),
+        byAttribute: new Map([["displayname", (text: string) => provisioned.groupNamed(config.name, text)]]),
+        show: (group) => showGroup(group, url),
+        countItems: ({ memberIds }) => 1 + memberIds.length,
+      });
+    },
+    create: (from, body) => this.#createGroup(from, readGroup(body)),
+    replace: (from, id, body) => this.#changeGroup(from, id, () => readGroup(body)),
+    patch: (from, id, body) => this.#changeGroup(from, id, (before) => patchGroup(before, body)),
+    remove: (from, id) => this.#removeGroup(from, id),
+  };
+
+  /** Users, and after them groups. */
+  async listAll(from: DirectoryRequest, wanted: PageRequest): Promise<Page> {
+    const users = await this.users.list(from, wanted);
+    const startIndex = Math.max(1, wanted.startIndex - users.total);
+    const count = Math.min(wanted.count, pageMax) - users.resources.length;
+    const groups = await this.groups.list(from, { ...wanted, startIndex, count });
+    return { resources: [...users.resources, ...groups.resources], total: users.total + groups.total };
   }
 
-  async users(config: ProviderConfig, { filter, startIndex, count }: PageRequest, url: string): Promise<Page> {
-    const { provisioned } = this.#accounts;
-    const equality = filter === "" ? undefined : readEquality(filter);
-    let found: readonly ProvisionedUser[];
-    if (equality?.attribute === "username") found = [provisioned.userNamed(config.name, equality.value) ?? []].flat();
-    else if (equality?.attribute === "externalid")
-      found = [provisioned.userWithExternalId(config.name, equality.value) ?? []].flat();
-    else {
-      const matches = filter === "" ? undefined : readFilter(filter);
-      found = await inOrder(
-        provisioned.users(),
-        (user) => user.provider === config.name && (matches === undefined || matches(this.#show(user, url))),
-      );
-    }
-    return { resources: cutPage(found, startIndex, count).map((user) => this.#show(user, url)), total: found.length };
-  }
-
-  async createUser(config: ProviderConfig, body: unknown, url: string, sender: Sender): Promise<Resource> {
-    const fields = readUser(body, true);
+  async #createUser(from: DirectoryRequest, fields: UserFields): Promise<Resource> {
+    const { config } = from;
     const { provisioned } = this.#accounts;
     if (
       provisioned.userNamed(config.name, fields.userName) !== undefined ||
@@ -106,91 +148,41 @@ export class ScimDirectory {
       throw new ScimError(409, "there is a user with this userName or externalId", "uniqueness");
     const now = new Date().toISOString();
     const entry = toEntry(config, fields, { createdAt: now, changedAt: now });
-    const { id } = await asScim(async () => this.#enter(config, entry, fields.active, actor(config, sender)));
+    const { id } = await this.#enter(config, entry, fields.active, toActor(from));
     // Whoever was a member before is one now by groups only.
-    if (this.#accounts.organizations.ofUser(id).length > 0) await this.#setMemberships(config, sender);
-    return this.user(config, String(id), url);
-  }
-
-  replaceUser(config: ProviderConfig, id: string, body: unknown, url: string, sender: Sender): Promise<Resource> {
-    return this.#changeUser(config, id, ({ active }) => readUser(body, active), url, sender);
-  }
-
-  patchUser(config: ProviderConfig, id: string, body: unknown, url: string, sender: Sender): Promise<Resource> {
-    return this.#changeUser(config, id, (before) => patchUser(before, body), url, sender);
+    if (this.#accounts.organizations.ofUser(id).length > 0) await this.#setMemberships(from);
+    return this.users.get(from, String(id));
   }
 
   /** Deletes the account with everything that belongs to it. */
-  async deleteUser(config: ProviderConfig, id: string, sender: Sender): Promise<void> {
-    const user = this.#account(this.#requireUser(config, id));
+  async #removeUser(from: DirectoryRequest, id: string): Promise<void> {
+    const user = this.#accounts.user(this.#requireUser(from, id).id);
+    if (user === undefined) throw new ScimError(404, `there is no user ${id.slice(0, 50)}`);
     // Otherwise it could be made anew, and would be open.
     if (user.suspendedBy?.includes("operator") === true)
       throw new ScimError(409, "an operator has suspended this account: only an operator deletes it", "mutability");
-    await asScim(async () => this.#accounts.deleteUser(user.name, actor(config, sender)));
+    await this.#accounts.deleteUser(user.name, toActor(from));
   }
 
-  group(config: ProviderConfig, id: string, url: string): Resource {
-    return showGroup(this.#requireGroup(config, id), url);
-  }
-
-  async groups(config: ProviderConfig, { filter, startIndex, count }: PageRequest, url: string): Promise<Page> {
-    const { provisioned } = this.#accounts;
-    const equality = filter === "" ? undefined : readEquality(filter);
-    let found: readonly ProvisionedGroup[];
-    if (equality?.attribute === "displayname")
-      found = [provisioned.groupNamed(config.name, equality.value) ?? []].flat();
-    else {
-      const matches = filter === "" ? undefined : readFilter(filter);
-      found = await inOrder(
-        provisioned.groups(),
-        (group) => group.provider === config.name && (matches === undefined || matches(showGroup(group, url))),
-        countMembers,
-      );
-    }
-    return {
-      resources: cutPage(found, startIndex, count, countMembers).map((group) => showGroup(group, url)),
-      total: found.length,
-    };
-  }
-
-  /** Users, and after them groups. */
-  async all(config: ProviderConfig, wanted: PageRequest, url: string): Promise<Page> {
-    const users = await this.users(config, wanted, url);
-    const startIndex = Math.max(1, wanted.startIndex - users.total);
-    const count = Math.min(wanted.count, pageMax) - users.resources.length;
-    const groups = await this.groups(config, { ...wanted, startIndex, count }, url);
-    return { resources: [...users.resources, ...groups.resources], total: users.total + groups.total };
-  }
-
-  async createGroup(config: ProviderConfig, body: unknown, url: string, sender: Sender): Promise<Resource> {
-    const fields = readGroup(body);
+  async #createGroup(from: DirectoryRequest, fields: GroupFields): Promise<Resource> {
+    const { config } = from;
     const now = new Date().toISOString();
-    const id = await asScim(async () =>
-      this.#accounts.changeGroup(
-        undefined,
-        (newId) => {
-          this.#requireMembers(config, fields.memberIds);
-          return { ...fields, id: newId, provider: config.name, createdAt: now, changedAt: now };
-        },
-        actor(config, sender),
-      ),
+    const id = await this.#accounts.changeGroup(
+      undefined,
+      (newId) => {
+        this.#requireMembers(config, fields.memberIds);
+        return { ...fields, id: newId, provider: config.name, createdAt: now, changedAt: now };
+      },
+      toActor(from),
     );
-    await this.#setMemberships(config, sender);
-    return this.group(config, String(id), url);
+    await this.#setMemberships(from);
+    return this.groups.get(from, String(id));
   }
 
-  replaceGroup(config: ProviderConfig, id: string, body: unknown, url: string, sender: Sender): Promise<Resource> {
-    return this.#changeGroup(config, id, () => readGroup(body), url, sender);
-  }
-
-  patchGroup(config: ProviderConfig, id: string, body: unknown, url: string, sender: Sender): Promise<Resource> {
-    return this.#changeGroup(config, id, (before) => patchGroup(before, body), url, sender);
-  }
-
-  async deleteGroup(config: ProviderConfig, id: string, sender: Sender): Promise<void> {
-    const group = this.#requireGroup(config, id);
-    await asScim(async () => this.#accounts.changeGroup(group.id, () => undefined, actor(config, sender)));
-    await this.#setMemberships(config, sender);
+  async #removeGroup(from: DirectoryRequest, id: string): Promise<void> {
+    const group = this.#requireGroup(from, id);
+    await this.#accounts.changeGroup(group.id, () => undefined, toActor(from));
+    await this.#setMemberships(from);
   }
 
   /** The account of a new user of the directory: the one that is linked already, or a new one. */
@@ -213,53 +205,42 @@ export class ScimDirectory {
     );
   }
 
-  async #changeUser(
-    config: ProviderConfig,
-    id: string,
-    change: (before: UserFields) => UserFields,
-    url: string,
-    sender: Sender,
-  ): Promise<Resource> {
-    const { id: key } = this.#requireUser(config, id);
-    await asScim(async () =>
-      this.#accounts.provision(
-        key,
-        (user) => {
-          // As it is now: several requests may change it at the same time.
-          const before = this.#requireUser(config, id);
-          const fields = change({ ...before, active: isActive(user) });
-          const times = { createdAt: before.createdAt, changedAt: new Date().toISOString() };
-          return toProvisioning(config, toEntry(config, fields, times), fields.active);
-        },
-        actor(config, sender),
-      ),
+  async #changeUser(from: DirectoryRequest, id: string, change: (before: UserFields) => UserFields): Promise<Resource> {
+    const { config } = from;
+    const { id: key } = this.#requireUser(from, id);
+    await this.#accounts.provision(
+      key,
+      (user) => {
+        // As it is now: several requests may change it at the same time.
+        const before = this.#requireUser(from, id);
+        const fields = change({ ...before, active: isActive(user) });
+        const times = { createdAt: before.createdAt, changedAt: new Date().toISOString() };
+        return toProvisioning(config, toEntry(config, fields, times), fields.active);
+      },
+      toActor(from),
     );
-    return this.user(config, id, url);
+    return this.users.get(from, id);
   }
 
   async #changeGroup(
-    config: ProviderConfig,
+    from: DirectoryRequest,
     id: string,
     change: (before: GroupFields) => GroupFields,
-    url: string,
-    sender: Sender,
   ): Promise<Resource> {
-    const { id: key } = this.#requireGroup(config, id);
-    await asScim(async () =>
-      this.#accounts.changeGroup(
-        key,
-        () => {
-          // As it is now: several requests may change it at the same time.
-          const before = this.#requireGroup(config, id);
-          const fields = change(before);
-          this.#requireMembers(config, fields.memberIds, new Set(before.memberIds));
-          return { ...before, ...fields, changedAt: new Date().toISOString() };
-        },
-        actor(config, sender),
-      ),
+    const { id: key } = this.#requireGroup(from, id);
+    await this.#accounts.changeGroup(
+      key,
+      () => {
+        // As it is now: several requests may change it at the same time.
+        const before = this.#requireGroup(from, id);
+        const fields = change(before);
+        this.#requireMembers(from.config, fields.memberIds, new Set(before.memberIds));
+        return { ...before, ...fields, changedAt: new Date().toISOString() };
+      },
+      toActor(from),
     );
-    await this.#setMemberships(config, sender);
-    return this.group(config, id, url);
+    await this.#setMemberships(from);
+    return this.groups.get(from, id);
   }
 
   #requireMembers({ name }: ProviderConfig, ids: readonly number[], known: ReadonlySet<number> = new Set()): void {
@@ -268,26 +249,21 @@ export class ScimDirectory {
       throw new ScimError(400, `there is no user ${unknown} in this directory`, "invalidValue");
   }
 
-  #requireUser({ name }: ProviderConfig, id: string): ProvisionedUser {
-    const user = this.#accounts.provisioned.user(toKey(id));
-    if (user === undefined || user.provider !== name) throw new ScimError(404, `there is no user ${id.slice(0, 50)}`);
+  #requireUser({ config }: DirectoryRequest, id: string): ProvisionedUser {
+    const user = this.#accounts.provisioned.user(readId(id));
+    if (user === undefined || user.provider !== config.name)
+      throw new ScimError(404, `there is no user ${id.slice(0, 50)}`);
     return user;
   }
 
-  #requireGroup({ name }: ProviderConfig, id: string): ProvisionedGroup {
-    const group = this.#accounts.provisioned.group(toKey(id));
-    if (group === undefined || group.provider !== name)
+  #requireGroup({ config }: DirectoryRequest, id: string): ProvisionedGroup {
+    const group = this.#accounts.provisioned.group(readId(id));
+    if (group === undefined || group.provider !== config.name)
       throw new ScimError(404, `there is no group ${id.slice(0, 50)}`);
     return group;
   }
 
-  #account({ id }: ProvisionedUser): User {
-    const user = this.#accounts.user(id);
-    if (user === undefined) throw new ScimError(404, `there is no user ${id}`);
-    return user;
-  }
-
-  #show(user: ProvisionedUser, url: string): Resource {
+  #showUser(user: ProvisionedUser, { url }: Pick<DirectoryRequest, "url">): Resource {
     const account = this.#accounts.user(user.id);
     const active = account !== undefined && isActive(account);
     return showUser(user, { active, groups: this.#accounts.provisioned.groupsOf(user.id), url });
@@ -297,14 +273,14 @@ export class ScimDirectory {
    * Makes the members of the organizations of this provider those of its groups, after earlier changes. What cannot be set is logged: the
    * directory has been stored all the same, and it is tried again at the next change.
    */
-  #setMemberships(config: ProviderConfig, sender: Sender): Promise<void> {
+  #setMemberships({ config, sender }: Pick<DirectoryRequest, "config" | "sender">): Promise<void> {
     this.#memberships = this.#memberships.then(async () => {
       const wanted = await resultWhileYielding(this.#findMembers(config));
       const { provisioned, organizations } = this.#accounts;
       const isDecided = (id: number): boolean => provisioned.user(id)?.provider === config.name;
       for (const [name, ids] of wanted)
         await organizations
-          .setMembers(name, ids, isDecided, actor(config, sender))
+          .setMembers(name, ids, isDecided, toActor({ config, sender }))
           .catch((error: unknown) =>
             this.#log.error(
               { err: error, provider: config.name, organization: name },
@@ -332,6 +308,33 @@ export class ScimDirectory {
   }
 }
 
+interface ListedIn<T> {
+  readonly all: Iterable<T>;
+  /** How one is found by the text of an attribute, without looking at all. */
+  readonly byAttribute: ReadonlyMap<string, (text: string) => T | undefined>;
+  readonly show: (one: T) => Resource;
+  readonly countItems: (one: T) => number;
+}
+
+async function listPage<T extends { readonly id: number; readonly provider: string }>(
+  { name }: ProviderConfig,
+  { filter: text, startIndex, count }: PageRequest,
+  { all, byAttribute, show, countItems }: ListedIn<T>,
+): Promise<Page> {
+  const filter = text === "" ? undefined : readFilter(text);
+  const equality = filter?.equality;
+  const find = equality === undefined ? undefined : byAttribute.get(equality.attribute);
+  let found: readonly T[];
+  if (equality !== undefined && find !== undefined) {
+    const one = find(equality.value);
+    found = one === undefined ? [] : [one];
+  } else {
+    const isMeant = (one: T): boolean => one.provider === name && (filter === undefined || filter.holds(show(one)));
+    found = await inOrder(all, isMeant, countItems);
+  }
+  return { resources: cutPage(found, startIndex, count, countItems).map(show), total: found.length };
+}
+
 /** Items that are looked at in one step, where each member of a group is one. */
 const itemsOfStep = 2_000;
 
@@ -339,7 +342,7 @@ const itemsOfStep = 2_000;
 async function inOrder<T extends { readonly id: number }>(
   all: Iterable<T>,
   isMeant: (one: T) => boolean,
-  countItems: (one: T) => number = () => 1,
+  countItems: (one: T) => number,
 ): Promise<readonly T[]> {
   const found: T[] = [];
   function* look(): Generator<void, void> {
@@ -361,7 +364,7 @@ function cutPage<T>(
   all: readonly T[],
   startIndex: number,
   count: number,
-  countItems: (one: T) => number = () => 1,
+  countItems: (one: T) => number,
 ): readonly T[] {
   const page: T[] = [];
   let items = 0;
@@ -373,26 +376,17 @@ function cutPage<T>(
   return page;
 }
 
-function countMembers({ memberIds }: ProvisionedGroup): number {
-  return 1 + memberIds.length;
-}
-
 /** Whether the directory has not suspended the user; an operator may have. */
 function isActive({ suspendedBy = [] }: User): boolean {
   return !suspendedBy.includes("directory");
 }
 
-function toKey(id: string): number {
-  return /^[1-9][0-9]{0,14}$/.test(id) ? Number(id) : 0;
-}
-
 function toEntry(
-  { name }: ProviderConfig,
-  { active: _, ...fields }: UserFields,
+  { name: provider }: ProviderConfig,
+  { userName, externalId, displayName, givenName, familyName, emails }: UserFields,
   times: Pick<DirectoryEntry, "createdAt" | "changedAt">,
 ): DirectoryEntry {
-  const { userName, externalId, displayName, givenName, familyName, emails } = fields;
-  return { provider: name, userName, externalId, displayName, givenName, familyName, emails, ...times };
+  return { provider, userName, externalId, displayName, givenName, familyName, emails, ...times };
 }
 
 /** Whom the provider means when this user signs in; undefined if the directory does not say it. */
@@ -409,17 +403,6 @@ function toProvisioning(config: ProviderConfig, entry: DirectoryEntry, isActive:
   return { entry, isActive, identity: identity && { ...identity, provider: config.name } };
 }
 
-function actor({ name }: ProviderConfig, sender: Sender): Actor {
+function toActor({ config: { name }, sender }: Pick<DirectoryRequest, "config" | "sender">): Actor {
   return { who: `directory ${name}`, sudoBy: undefined, ...sender, via: `scim ${name}` };
-}
-
-/** A refusal is told to the client in its own format. */
-async function asScim<T>(act: () => Promise<T>): Promise<T> {
-  try {
-    return await act();
-  } catch (error) {
-    if (!(error instanceof TrawlError) || error.httpStatus >= 500) throw error;
-    if (error.code === "conflict") throw new ScimError(409, error.message, "uniqueness");
-    throw new ScimError(error.httpStatus, error.message, error.httpStatus === 400 ? "invalidValue" : undefined);
-  }
 }

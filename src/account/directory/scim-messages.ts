@@ -54,9 +54,10 @@ interface Operation {
   readonly value: unknown;
 }
 
-interface PathFilter {
+export interface ResourceFilter {
+  /** Whether a resource, or a value of several, is meant. */
   readonly holds: (value: Json) => boolean;
-  /** The text that an attribute has to be equal to, if nothing else is asked for. */
+  /** The text that an attribute, in lower case, has to be equal to, if nothing else is asked for. */
   readonly equality: { readonly attribute: string; readonly value: string } | undefined;
 }
 
@@ -64,7 +65,7 @@ interface Path {
   /** In lower case; "" for the whole resource. */
   readonly attribute: string;
   /** Which values are meant, of several. */
-  readonly filter: PathFilter | undefined;
+  readonly filter: ResourceFilter | undefined;
   /** In lower case; "" for the whole value. */
   readonly part: string;
 }
@@ -145,7 +146,7 @@ function assignEmails(
       changed = [...changed, set({ value: "", type: "work", primary: emails.length === 0 })];
   } else if (value === undefined) changed = emails.filter((email) => !isMeant(email));
   else {
-    const given = (Array.isArray(value) ? (value as readonly unknown[]) : [value]).map(readEmail);
+    const given = toList(value).map(readEmail);
     changed = op === "add" ? [...emails.filter((old) => !given.some((one) => isSameEmail(one, old))), ...given] : given;
   }
   if (changed.length > emailsMax) throw new ScimError(400, `a user has at most ${emailsMax} emails`, "invalidValue");
@@ -218,10 +219,10 @@ function assignMembers(members: Set<number>, { filter }: Path, value: unknown, o
   if (filter !== undefined) {
     if (op !== "remove" || filter.equality?.attribute !== "value")
       throw new ScimError(400, 'a filter of members is only for removing one: members[value eq "ID"]', "invalidPath");
-    members.delete(Number(filter.equality.value));
+    members.delete(readId(filter.equality.value));
     return;
   }
-  const given = (Array.isArray(value) ? (value as readonly unknown[]) : [value ?? []].flat()).map(readMember);
+  const given = toList(value).map(readMember);
   if (op === "replace" || (op === "remove" && value === undefined)) members.clear();
   for (const id of given)
     if (op === "remove") members.delete(id);
@@ -231,8 +232,17 @@ function assignMembers(members: Set<number>, { filter }: Path, value: unknown, o
 
 function readMember(given: unknown): number {
   const { value } = toJson(given, "an item of members");
-  if (typeof value === "string" && /^[1-9][0-9]{0,14}$/.test(value)) return Number(value);
+  const id = typeof value === "string" ? readId(value) : noId;
+  if (id !== noId) return id;
   throw new ScimError(400, "an item of members has no value that is the id of a user", "invalidValue");
+}
+
+/** What no resource has for its id. */
+const noId = 0;
+
+/** The id of a resource; `noId` for a text that is none. */
+export function readId(text: string): number {
+  return /^[1-9][0-9]{0,14}$/.test(text) ? Number(text) : noId;
 }
 
 function readOperations(body: unknown): readonly Operation[] {
@@ -272,24 +282,18 @@ function readPath(text: string): Path {
     .split(".");
   return {
     attribute,
-    filter: opening < 0 ? undefined : readPathFilter(text.slice(opening + 1, closing)),
+    filter: opening < 0 ? undefined : readFilter(text.slice(opening + 1, closing)),
     part: opening < 0 ? parts.join(".") : rest.replace(/^\./, "").toLowerCase(),
   };
 }
 
-function readPathFilter(text: string): PathFilter {
-  return { holds: readFilter(text), equality: readEquality(text) };
+/** Throws `ScimError`. */
+export function readFilter(text: string): ResourceFilter {
+  const filter = parseFilter(text);
+  return { holds: compile(filter), equality: findEquality(filter) };
 }
 
-/** Whether a resource, or a value of several, is meant by a filter. Throws `ScimError`. */
-export function readFilter(text: string): (value: Json) => boolean {
-  const filter = parseFilter(text);
-  return (value) => holds(filter, value);
-}
-
-/** The text that an attribute has to be equal to, if the filter asks for nothing else; the attribute is in lower case. */
-export function readEquality(text: string): { readonly attribute: string; readonly value: string } | undefined {
-  const filter = parseFilter(text);
+function findEquality(filter: Filter): ResourceFilter["equality"] {
   if (filter.op !== "eq" || typeof filter.compValue !== "string") return undefined;
   const { attribute, part } = readPath(filter.attrPath);
   return part === "" ? { attribute, value: filter.compValue } : undefined;
@@ -306,22 +310,34 @@ function parseFilter(text: string): Filter {
   }
 }
 
-function holds(filter: Filter, value: unknown): boolean {
+function compile(filter: Filter): (value: unknown) => boolean {
   switch (filter.op) {
-    case "or":
-      return filter.filters.some((one) => holds(one, value));
-    case "and":
-      return filter.filters.every((one) => holds(one, value));
-    case "not":
-      return !holds(filter.filter, value);
-    case "[]":
-      return valuesAt(value, readPath(filter.attrPath)).some((one) => holds(filter.valFilter, one));
-    case "pr":
-      return valuesAt(value, readPath(filter.attrPath)).some((one) => one !== undefined && one !== "");
-    case "ne":
-      return !valuesAt(value, readPath(filter.attrPath)).some((one) => compares("eq", one, filter.compValue));
-    default:
-      return valuesAt(value, readPath(filter.attrPath)).some((one) => compares(filter.op, one, filter.compValue));
+    case "or": {
+      const parts = filter.filters.map(compile);
+      return (value) => parts.some((holds) => holds(value));
+    }
+    case "and": {
+      const parts = filter.filters.map(compile);
+      return (value) => parts.every((holds) => holds(value));
+    }
+    case "not": {
+      const holds = compile(filter.filter);
+      return (value) => !holds(value);
+    }
+    case "[]": {
+      const [path, holds] = [readPath(filter.attrPath), compile(filter.valFilter)];
+      return (value) => valuesAt(value, path).some(holds);
+    }
+    case "pr": {
+      const path = readPath(filter.attrPath);
+      return (value) => valuesAt(value, path).some((one) => one !== undefined && one !== "");
+    }
+    default: {
+      const { op, compValue } = filter;
+      const path = readPath(filter.attrPath);
+      if (op === "ne") return (value) => !valuesAt(value, path).some((one) => compares("eq", one, compValue));
+      return (value) => valuesAt(value, path).some((one) => compares(op, one, compValue));
+    }
   }
 }
 
@@ -361,6 +377,11 @@ function valuesAt(value: unknown, { attribute, part }: Path): readonly unknown[]
   if (part !== "") return values.flatMap((one) => inside(one, part));
   // `emails eq "a@b"` means the value of each.
   return values.map((one) => (isObject(one) ? (one["value"] ?? one) : one));
+}
+
+/** A value of several, of which a client may send one without a list. */
+function toList(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : value === undefined ? [] : [value];
 }
 
 function toJson(value: unknown, what: string): Json {

@@ -3,13 +3,20 @@ import {
   resourceTypes,
   schemas,
   ScimError,
+  type ScimType,
   selectAttributes,
   serviceProviderConfig,
   showError,
   showList,
   type Resource,
 } from "../../account/directory/scim-messages.js";
-import { pageMax, type PageRequest, type ScimDirectory } from "../../account/directory/scim-directory.js";
+import {
+  type Collection,
+  type DirectoryRequest,
+  pageMax,
+  type PageRequest,
+  type ScimDirectory,
+} from "../../account/directory/scim-directory.js";
 import { type Sender, toSender } from "../../account/records/audit-log.js";
 import { attemptsIn, RateLimiter } from "../../account/records/rate-limiter.js";
 import type { ProviderConfig } from "../../account/sign-in/provider-config.js";
@@ -42,23 +49,7 @@ const root = "/.api/scim/v2";
 const scimType = { "Content-Type": "application/scim+json", "Cache-Control": "no-store" } as const;
 
 export interface ScimServices {
-  readonly directory: Pick<
-    ScimDirectory,
-    | "configs"
-    | "user"
-    | "users"
-    | "createUser"
-    | "replaceUser"
-    | "patchUser"
-    | "deleteUser"
-    | "group"
-    | "groups"
-    | "all"
-    | "createGroup"
-    | "replaceGroup"
-    | "patchGroup"
-    | "deleteGroup"
-  >;
+  readonly directory: Pick<ScimDirectory, "configs" | "users" | "groups" | "listAll">;
   readonly readSecret: (source: string, where: string) => string;
   readonly log: Log;
   readonly recordRefusal: (sender: Sender, reason: string) => void;
@@ -66,13 +57,8 @@ export interface ScimServices {
   readonly baseUrl: (request: HttpRequest) => string;
 }
 
-/** What a request is about, and from whom it is. */
-interface Asked {
+interface Asked extends DirectoryRequest {
   readonly request: HttpRequest;
-  readonly config: ProviderConfig;
-  /** The URL of this interface. */
-  readonly url: string;
-  readonly sender: Sender;
   readonly id: string;
 }
 
@@ -88,35 +74,21 @@ interface Answer {
  */
 export function addScimRoutes(server: HttpServer, services: ScimServices): void {
   const handle = scimHandler(services);
-  const { directory } = services;
   const get = (path: string, answer: (asked: Asked) => Promise<unknown> | unknown): void =>
     server.route(
       "GET",
       root + path,
       handle(async (asked) => ({ status: 200, body: await answer(asked) })),
     );
-  const change = (
-    method: "POST" | "PUT" | "PATCH",
-    path: string,
-    answer: (asked: Asked, body: unknown) => Promise<Resource>,
+  const send = (
+    [method, path, status]: readonly [method: "POST" | "PUT" | "PATCH", path: string, status: number],
+    answer: (asked: Asked, body: unknown) => Promise<unknown>,
   ): void =>
     server.routeWithBody(
       method,
       root + path,
       bodyBytesMax,
-      handle(async (asked) => ({
-        status: method === "POST" ? 201 : 200,
-        body: selected(readParameters(asked.request), await answer(asked, readBody(asked.request))),
-      })),
-    );
-  const remove = (path: string, act: (asked: Asked) => Promise<void>): void =>
-    server.route(
-      "DELETE",
-      root + path,
-      handle(async (asked) => {
-        await act(asked);
-        return { status: 204, body: undefined };
-      }),
+      handle(async (asked) => ({ status, body: await answer(asked, readBody(asked.request)) })),
     );
 
   get("/ServiceProviderConfig", ({ url }) => serviceProviderConfig(url, pageMax));
@@ -125,50 +97,38 @@ export function addScimRoutes(server: HttpServer, services: ScimServices): void 
   get("/Schemas", ({ url }) => listed(schemas(url)));
   get("/Schemas/ID", ({ url, id }) => found(schemas(url), id));
 
-  const page = async (asked: Asked, list: typeof directory.users, wanted: Wanted): Promise<unknown> => {
-    const { resources, total } = await list.call(directory, asked.config, wanted, asked.url);
+  const page = async (list: Collection["list"], asked: Asked, wanted: Wanted): Promise<unknown> => {
+    const { resources, total } = await list(asked, wanted);
     return showList(
       resources.map((resource) => selected(wanted, resource)),
       total,
       wanted.startIndex,
     );
   };
-  for (const [path, list] of [
+  const { directory } = services;
+  for (const [path, collection] of [
     ["/Users", directory.users],
     ["/Groups", directory.groups],
-    ["", directory.all],
   ] as const) {
-    if (path !== "") get(path, (asked) => page(asked, list, readParameters(asked.request)));
-    server.routeWithBody(
-      "POST",
-      `${root}${path}/.search`,
-      bodyBytesMax,
-      handle(async (asked) => ({ status: 200, body: await page(asked, list, readSearch(readBody(asked.request))) })),
+    const one = `${path}/ID`;
+    const shown = ({ request }: Asked, resource: Resource): unknown => selected(readParameters(request), resource);
+    get(path, (asked) => page(collection.list, asked, readParameters(asked.request)));
+    send(["POST", `${path}/.search`, 200], (asked, body) => page(collection.list, asked, readSearch(body)));
+    get(one, (asked) => shown(asked, collection.get(asked, asked.id)));
+    send(["POST", path, 201], async (asked, body) => shown(asked, await collection.create(asked, body)));
+    send(["PUT", one, 200], async (asked, body) => shown(asked, await collection.replace(asked, asked.id, body)));
+    send(["PATCH", one, 200], async (asked, body) => shown(asked, await collection.patch(asked, asked.id, body)));
+    server.route(
+      "DELETE",
+      root + one,
+      handle(async (asked) => {
+        await collection.remove(asked, asked.id);
+        return { status: 204, body: undefined };
+      }),
     );
   }
-  get("/Users/ID", (asked) =>
-    selected(readParameters(asked.request), directory.user(asked.config, asked.id, asked.url)),
-  );
-  change("POST", "/Users", ({ config, url, sender }, body) => directory.createUser(config, body, url, sender));
-  change("PUT", "/Users/ID", ({ config, id, url, sender }, body) =>
-    directory.replaceUser(config, id, body, url, sender),
-  );
-  change("PATCH", "/Users/ID", ({ config, id, url, sender }, body) =>
-    directory.patchUser(config, id, body, url, sender),
-  );
-  remove("/Users/ID", ({ config, id, sender }) => directory.deleteUser(config, id, sender));
-
-  get("/Groups/ID", (asked) =>
-    selected(readParameters(asked.request), directory.group(asked.config, asked.id, asked.url)),
-  );
-  change("POST", "/Groups", ({ config, url, sender }, body) => directory.createGroup(config, body, url, sender));
-  change("PUT", "/Groups/ID", ({ config, id, url, sender }, body) =>
-    directory.replaceGroup(config, id, body, url, sender),
-  );
-  change("PATCH", "/Groups/ID", ({ config, id, url, sender }, body) =>
-    directory.patchGroup(config, id, body, url, sender),
-  );
-  remove("/Groups/ID", ({ config, id, sender }) => directory.deleteGroup(config, id, sender));
+  const listAll: Collection["list"] = (asked, wanted) => directory.listAll(asked, wanted);
+  send(["POST", "/.search", 200], (asked, body) => page(listAll, asked, readSearch(body)));
   // A client of this protocol reads no other errors.
   get("/OTHER", ({ request }) => {
     throw new ScimError(404, `there is nothing at ${request.path.slice(0, 200)}`);
@@ -208,11 +168,12 @@ function scimHandler(services: ScimServices): (answer: (asked: Asked) => Promise
   };
 }
 
+/** The refusal in the client's own format; an error of ours is thrown again. */
 function toRefusal(error: unknown): ScimError {
   if (error instanceof ScimError) return error;
-  if (error instanceof TrawlError && error.httpStatus < 500) return new ScimError(error.httpStatus, error.message);
-  if (error instanceof TrawlError && error.httpStatus === 503) return new ScimError(503, error.message);
-  throw error;
+  if (!(error instanceof TrawlError) || (error.httpStatus >= 500 && error.httpStatus !== 503)) throw error;
+  const types: Readonly<Record<number, ScimType>> = { 400: "invalidValue", 409: "uniqueness" };
+  return new ScimError(error.httpStatus, error.message, types[error.httpStatus]);
 }
 
 /** The tokens of directories, read from their files from time to time. */
