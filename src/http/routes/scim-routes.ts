@@ -1,4 +1,3 @@
-import { createHash, timingSafeEqual } from "node:crypto";
 import {
   resourceTypes,
   schemas,
@@ -24,6 +23,7 @@ import { monotonicMs } from "../../base/deadline.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
 import { isObject } from "../../base/is-object.js";
+import { bearerToken, isSameSecret } from "../access/shared-secret.js";
 import type { Handler } from "../server/handler.js";
 import { waitHeaders } from "../server/rate-limit-headers.js";
 import type { HttpRequest } from "../server/request.js";
@@ -179,37 +179,35 @@ function toRefusal(error: unknown): ScimError {
 /** The tokens of directories, read from their files from time to time. */
 class Secrets {
   readonly #services: Pick<ScimServices, "readSecret" | "log">;
-  readonly #known = new Map<string, { readonly hash: Buffer; readonly readMs: number }>();
+  readonly #known = new Map<string, { readonly token: string; readonly readMs: number }>();
   readonly #lines = new RateLimiter(lineLimit);
 
   constructor(services: Pick<ScimServices, "readSecret" | "log">) {
     this.#services = services;
   }
 
-  /** The provider whose token the request has. Each is compared, by its hash, so the time reveals nothing about it. */
-  find(configs: readonly ProviderConfig[], { headers }: HttpRequest): ProviderConfig | undefined {
-    const authorization = headers.get("authorization") ?? "";
-    const isBearer = authorization.slice(0, 7).toLowerCase() === "bearer ";
-    const given = toHash(isBearer ? authorization.slice(7).trim() : "");
-    const matching = configs.filter((config) => {
-      const hash = this.#hash(config);
-      return hash !== undefined && timingSafeEqual(hash, given);
+  /** The provider whose token the request has. All are compared, so the time does not tell which one it is. */
+  find(configs: readonly ProviderConfig[], request: HttpRequest): ProviderConfig | undefined {
+    const given = bearerToken(request)?.trim();
+    if (given === undefined) return undefined;
+    const [found] = configs.filter((config) => {
+      const token = this.#token(config);
+      return token !== undefined && isSameSecret(token, given);
     });
-    return isBearer ? matching[0] : undefined;
+    return found;
   }
 
   /** Undefined if the token cannot be read: that is told to the operator only, and does not keep other directories out. */
-  #hash({ name, scimToken }: ProviderConfig): Buffer | undefined {
+  #token({ name, scimToken }: ProviderConfig): string | undefined {
     const key = `${name} ${scimToken}`;
     const known = this.#known.get(key);
-    if (known !== undefined && monotonicMs() - known.readMs < tokenKeptMs) return known.hash;
+    if (known !== undefined && monotonicMs() - known.readMs < tokenKeptMs) return known.token;
     try {
       const token = this.#services.readSecret(scimToken, `identity provider ${name}, scimToken`);
       if (token.length < tokenCharsMin)
         throw new TrawlError("bad-config", `scimToken of ${name}: the token has less than ${tokenCharsMin} characters`);
-      const hash = toHash(token);
-      this.#known.set(key, { hash, readMs: monotonicMs() });
-      return hash;
+      this.#known.set(key, { token, readMs: monotonicMs() });
+      return token;
     } catch (error) {
       this.#known.delete(key);
       if (this.#lines.begin(name, monotonicMs()) === 0)
@@ -217,10 +215,6 @@ class Secrets {
       return undefined;
     }
   }
-}
-
-function toHash(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
 }
 
 function readBody({ body }: HttpRequest): unknown {

@@ -1,9 +1,10 @@
-import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 import { type Sender, toSender } from "../../account/records/audit-log.js";
 import { RateLimiter, attemptsIn } from "../../account/records/rate-limiter.js";
 import { monotonicMs } from "../../base/deadline.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import { isObject } from "../../base/is-object.js";
+import { bearerToken, isSameSecret } from "../access/shared-secret.js";
 import type { Handler } from "../server/handler.js";
 import { plainText } from "../server/headers.js";
 import { rateLimitHeaders, waitHeaders } from "../server/rate-limit-headers.js";
@@ -96,21 +97,16 @@ function webhookHandler({ webhookSecrets, requestByAddress, recordRefusal, count
   };
 }
 
-/** Both sides are hashed to the same length first, so the comparison reveals nothing about the secret. */
-function isGenuine({ headers, body }: HttpRequest, secret: string): boolean {
+function isGenuine(request: HttpRequest, secret: string): boolean {
+  const { headers, body } = request;
   const signature =
     headers.get("x-hub-signature-256")?.replace(/^sha256=/, "") ??
     headers.get("x-forgejo-signature") ??
     headers.get("x-gitea-signature");
   if (signature !== undefined)
-    return isEqual(signature.toLowerCase(), createHmac("sha256", secret).update(body).digest("hex"));
-  const token = headers.get("x-gitlab-token") ?? /^Bearer (.*)$/i.exec(headers.get("authorization") ?? "")?.[1];
-  return token !== undefined && isEqual(token, secret);
-}
-
-function isEqual(one: string, other: string): boolean {
-  const hash = (text: string): Buffer => createHash("sha256").update(text).digest();
-  return timingSafeEqual(hash(one), hash(other));
+    return isSameSecret(signature.toLowerCase(), createHmac("sha256", secret).update(body).digest("hex"));
+  const token = headers.get("x-gitlab-token") ?? bearerToken(request);
+  return token !== undefined && isSameSecret(token, secret);
 }
 
 /** Names of the repositories that will be fetched; none for an event that changes no branch. Throws `bad-request`. */
