@@ -213,9 +213,8 @@ export class Accounts {
   }
 
   /**
-   * Stores what a directory says of a user, and links the identity that belongs to it in place of another one of that provider.
-   * `decide` receives what it has said before. Rejects with `conflict` if the identity belongs to another account, or no site admin
-   * would be left.
+   * Stores what a directory says about a user. The identity that it names replaces the one that the user has at that provider. `decide`
+   * receives the present state. Rejects with `conflict` if the identity belongs to another account, or if no site admin would be left.
    */
   provision(
     userId: number,
@@ -247,8 +246,8 @@ export class Accounts {
   }
 
   /**
-   * Changes or creates a group of a directory, or removes it if `decide` returns undefined; resolves with its id. `decide` receives the id
-   * and is called when nothing can happen in between.
+   * Creates a group of a directory if `id` is undefined, or changes it; removes it if `decide` returns undefined. Resolves with its id.
+   * No other change happens between the call of `decide`, which receives the id, and the write.
    */
   changeGroup(
     id: number | undefined,
@@ -292,7 +291,7 @@ export class Accounts {
   updateUser(
     name: string,
     {
-      isSuspended: isClosed,
+      isSuspended: suspends,
       ...changes
     }: Partial<Pick<User, "displayName" | "isSiteAdmin" | "isUnlisted">> & { readonly isSuspended?: boolean },
     actor: Actor,
@@ -301,15 +300,15 @@ export class Accounts {
     return this.#changes.commit(
       () => {
         const user = this.#requireUser(name);
-        if (changes.isSiteAdmin === false || isClosed === true) this.#requireOtherAdmin(user);
-        // An operator opens the account whoever has suspended it.
+        if (changes.isSiteAdmin === false || suspends === true) this.#requireOtherAdmin(user);
+        // An operator lifts all suspensions.
         const suspension =
-          isClosed === undefined ? {} : { suspendedBy: isClosed ? withSuspension(user, "operator", true) : [] };
+          suspends === undefined ? {} : { suspendedBy: suspends ? withSuspension(user, "operator", true) : [] };
         const result = { ...user, ...changes, ...suspension };
-        const ended = isClosed === true ? this.sessions.removing(user) : [];
+        const ended = suspends === true ? this.sessions.removing(user) : [];
         return { steps: [this.#users.put(result), ...ended], result };
       },
-      (user) => auditEntry("user-changed", actor, { user: user.name, ...changes, isSuspended: isClosed }),
+      (user) => auditEntry("user-changed", actor, { user: user.name, ...changes, isSuspended: suspends }),
     );
   }
 

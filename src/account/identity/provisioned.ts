@@ -45,7 +45,7 @@ const groupCountMax = 10_000;
 const memberCountMax = 1_000_000;
 export const groupMembersMax = 20_000;
 
-/** The users and groups that the directories of identity providers have sent. A name, without regard to case, and an external id belong to one entry of a directory. */
+/** The users and groups that the directories of identity providers have sent. Names, ignoring case, and external ids are unique in each directory. */
 export class Provisioned {
   readonly #users: RecordTable<ProvisionedUser>;
   readonly #groups: RecordTable<ProvisionedGroup>;
@@ -107,9 +107,9 @@ export class Provisioned {
   /** Throws `conflict` if another group of the directory has this name or id, and `overloaded` if there are too many. */
   puttingGroup(group: ProvisionedGroup): RecordWrite {
     requireUnused(groupKeys(group), this.#groupByKey, group.id, "group");
-    if (this.#groups.get(group.id) === undefined)
-      requireRoom(this.#groups.count, groupCountMax, "groups of directories");
-    const more = group.memberIds.length - (this.#groups.get(group.id)?.memberIds.length ?? 0);
+    const before = this.#groups.get(group.id);
+    if (before === undefined) requireRoom(this.#groups.count, groupCountMax, "groups of directories");
+    const more = group.memberIds.length - (before?.memberIds.length ?? 0);
     requireRoom(group.memberIds.length - 1, groupMembersMax, "members of this group");
     if (more > 0) requireRoom(this.#memberCount + more - 1, memberCountMax, "members of groups of directories");
     return this.#groups.put(group);

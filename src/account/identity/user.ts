@@ -1,6 +1,6 @@
 import type { TokenScope } from "../records/validation.js";
 
-/** An operator, by a command, or the directory of an identity provider. Neither undoes what the other one has done, but an operator may open all. */
+/** Who can suspend an account: an operator, or the directory of an identity provider. A directory lifts only its own suspension; an operator lifts all. */
 export type SuspendedBy = "operator" | "directory";
 
 export function isSuspended({ suspendedBy }: Pick<User, "suspendedBy">): boolean {
@@ -16,7 +16,7 @@ export interface User {
   readonly createdAt: string;
   /** Whether others do not find the user when they look for members of an organization. */
   readonly isUnlisted?: boolean;
-  /** Who has suspended the account: nothing opens it until nobody does. Empty or absent for an account that is open. */
+  /** Who has suspended the account. While it is not empty, nobody can sign in and no token is accepted. */
   readonly suspendedBy?: readonly SuspendedBy[];
 }
 
