@@ -1,5 +1,5 @@
 import { stopWhenSet } from "../base/stop-signal.js";
-import { ignoredCommitsPath, parseIgnoredCommits } from "../git/history/blame.js";
+import { type BlamePrevious, ignoredCommitsPath, parseIgnoredCommits } from "../git/history/blame.js";
 import { type FoundHunk, streamBlame } from "../git/history/blame-stream.js";
 import type { CommitData } from "../git/history/commits.js";
 import { BlobSource, CommitSource } from "./git-sources.js";
@@ -75,6 +75,8 @@ export interface BlamedLines {
   readonly data: CommitData;
   /** The file's path in that commit. */
   readonly path: string;
+  /** The file before that commit; undefined if the commit added it. */
+  readonly previous: BlamePrevious | undefined;
 }
 
 export interface BlameWish {
@@ -101,7 +103,7 @@ export async function readBlame(
     ),
   );
   let byte = startByte;
-  return hunks.flatMap(({ commit, startLine, lineCount, byteCount, path }) => {
+  return hunks.flatMap(({ commit, startLine, lineCount, byteCount, path, previous }) => {
     const data = commits.get(commit);
     const from = byte;
     byte += byteCount;
@@ -115,6 +117,7 @@ export async function readBlame(
         commit: new CommitSource(repository, commit, undefined),
         data,
         path,
+        previous,
       },
     ];
   });

@@ -7,7 +7,7 @@ import { GitChild, type StopSignal } from "../run/run.js";
 import { unquotePath, type BlameHunk } from "./blame.js";
 
 /** Lines of the blamed file with the same origin. */
-export type FoundHunk = Omit<BlameHunk, "byteCount">;
+export type FoundHunk = Omit<BlameHunk, "byteCount" | "previous">;
 
 /** Limit on a line of output, which has a path or the subject of a commit. */
 const lineBytesMax = 1 << 20;

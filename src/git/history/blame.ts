@@ -13,6 +13,13 @@ export interface BlameHunk {
   readonly commit: string;
   /** The file's path in that commit. */
   readonly path: string;
+  /** The file before that commit; undefined if the commit added it. */
+  readonly previous: BlamePrevious | undefined;
+}
+
+export interface BlamePrevious {
+  readonly commit: string;
+  readonly path: string;
 }
 
 /** Which lines of which file. Both lines are inclusive. */
@@ -74,27 +81,36 @@ export async function readBlame(
 /** Parses a header per line, the attributes of a commit at its first line, then the line itself after a tab. */
 export function parseBlame(output: Buffer): BlameHunk[] {
   const hunks: BlameHunk[] = [];
-  const pathOf = new Map<string, string>();
-  let open: { startLine: number; lineCount: number; byteCount: number; commit: string; path: string } | undefined;
+  const fileOf = new Map<string, Pick<BlameHunk, "path" | "previous">>();
+  let open: { -readonly [Key in keyof BlameHunk]: BlameHunk[Key] } | undefined;
   let commit = "";
+  let previous: BlamePrevious | undefined;
   let line = 0;
   for (let start = 0; start < output.length; ) {
     const feed = output.indexOf(lineFeed, start);
     const end = feed < 0 ? output.length : feed;
     if (output[start] === tab) {
-      const path = pathOf.get(commit) ?? "";
-      if (open === undefined || open.commit !== commit || open.path !== path) {
-        open = { startLine: line, lineCount: 0, byteCount: 0, commit, path };
+      const file = fileOf.get(commit) ?? { path: "", previous: undefined };
+      if (open === undefined || open.commit !== commit || open.path !== file.path) {
+        open = { startLine: line, lineCount: 0, byteCount: 0, commit, ...file };
         hunks.push(open);
       }
       open.lineCount++;
       open.byteCount += end - start;
     } else {
-      const header = headerPattern.exec(output.toString("utf8", start, end));
-      if (header?.groups?.["oid"] !== undefined) {
-        commit = header.groups["oid"];
-        line = Number(header.groups["line"]);
-      } else if (header?.groups?.["path"] !== undefined) pathOf.set(commit, unquotePath(header.groups["path"]));
+      const {
+        oid,
+        line: number,
+        before,
+        oldPath,
+        path,
+      } = headerPattern.exec(output.toString("utf8", start, end))?.groups ?? {};
+      if (oid !== undefined) {
+        commit = oid;
+        line = Number(number);
+        previous = undefined;
+      } else if (before !== undefined) previous = { commit: before, path: unquotePath(oldPath) };
+      else if (path !== undefined) fileOf.set(commit, { path: unquotePath(path), previous });
     }
     start = end + 1;
   }
@@ -122,6 +138,7 @@ const escapes = new Map([
   ["v", "\v"],
 ]);
 
-const headerPattern = /^(?:(?<oid>[0-9a-f]{40,64}) \d+ (?<line>\d+)|filename (?<path>.*))/;
+const headerPattern =
+  /^(?:(?<oid>[0-9a-f]{40,64}) \d+ (?<line>\d+)|previous (?<before>[0-9a-f]{40,64}) (?<oldPath>.*)|filename (?<path>.*))/;
 const lineFeed = 10;
 const tab = 9;

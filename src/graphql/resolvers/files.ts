@@ -71,13 +71,15 @@ export const blob: ResolversOf<"GitBlob"> = {
       },
       context,
     );
-    return lines.map(({ commit, data, path, ...range }) => ({
+    return lines.map(({ commit, data, path, previous, ...range }) => ({
       ...range,
       rev: commit.oid,
       author: signatureSource(data.author),
       message: commitSubject(data.message),
       commit,
       filename: shownPath(path),
+      previousRev: previous?.commit ?? null,
+      previousFilename: previous === undefined ? null : shownPath(previous.path),
     }));
   },
   highlight: async (source, { startLine, endLine, format, highlightLongLines, disableTimeout }, { git }) => {

@@ -1011,6 +1011,8 @@ export interface ObjectTypes {
     readonly message: { readonly args: NoArguments; readonly result: string };
     readonly commit: { readonly args: NoArguments; readonly result: SourceOf<"GitCommit"> };
     readonly filename: { readonly args: NoArguments; readonly result: string };
+    readonly previousRev: { readonly args: NoArguments; readonly result: string | null };
+    readonly previousFilename: { readonly args: NoArguments; readonly result: string | null };
   };
   readonly RepositoryComparison: {
     readonly baseRepository: { readonly args: NoArguments; readonly result: SourceOf<"Repository"> };

@@ -37,6 +37,26 @@ t.test("ignored commits are passed over, if an older origin is found", async (t)
   ]);
 });
 
+t.test("where a file was before each commit, unless that commit added it", async (t) => {
+  const fixture = GitFixture.create();
+  t.teardown(() => fixture.remove());
+  const lines = Array.from({ length: 20 }, (_, at) => `line ${at}\n`);
+  const text = (first: string): string => [first, ...lines].join("");
+  const written = fixture.commit({ branch: "main", files: { "old é.c": text("a\n") } });
+  const moved = fixture.commit({ branch: "main", files: { "old é.c": { deleted: true }, "new.c": text("b\n") } });
+  const last = fixture.commit({ branch: "main", files: { "new.c": `${text("b\n")}end\n` } });
+  const request = { commit: last, path: "new.c", startLine: 1, endLine: 99, ignoreWhitespace: false };
+  const hunks = await readBlame(fixture.path, request, [], neverStop);
+  t.same(
+    hunks.map(({ commit, previous }) => [commit, previous]),
+    [
+      [moved, { commit: written, path: "old é.c" }],
+      [written, undefined],
+      [last, { commit: moved, path: "new.c" }],
+    ],
+  );
+});
+
 t.test("the list of ignored commits: oids at the start of a line, all else is skipped", async (t) => {
   const long = "ab".repeat(32);
   const list = `# formatter\n${unknown} # with a comment\n  ${long}\n${unknown.slice(1)}\n${unknown}0\n--help\nHEAD\nx ${unknown}\n`;

@@ -249,7 +249,10 @@ function agesOfDates(hunks: readonly BlameHunk[]): ReadonlyMap<string, number> {
   return new Map(dates.map((date, at) => [date, Math.floor((at / dates.length) * ageCount)]));
 }
 
-function blameNote({ message, author, commit, filename }: BlameHunk, place: Pick<PagePath, "name">): HTMLElement {
+function blameNote(
+  { message, author, commit, previousRev, previousFilename }: BlameHunk,
+  place: Pick<PagePath, "name">,
+): HTMLElement {
   const [subject = ""] = message.split("\n");
   const name = author.person.displayName;
   const about = {
@@ -262,11 +265,13 @@ function blameNote({ message, author, commit, filename }: BlameHunk, place: Pick
     { class: "blame" },
     element("a", about, `${author.date.slice(0, 10)} ${subject || name}`),
   );
-  const parent = commit.parents?.[0];
-  if (parent !== undefined) {
-    const href = `${pageUrl({ name: place.name, revision: parent.oid }, "blob", filename)}?${blameSwitch}`;
+  if (previousRev !== null) {
+    const href = `${pageUrl({ name: place.name, revision: previousRev }, "blob", previousFilename ?? "")}?${blameSwitch}`;
     const label = `The file before commit ${commit.abbreviatedOID}`;
     note.append(element("a", { class: "blame-before", href, title: label, "aria-label": label }, "↶"));
+  } else {
+    const label = `Commit ${commit.abbreviatedOID} added the file`;
+    note.append(element("span", { class: "blame-before soft", role: "img", title: label, "aria-label": label }, "∗"));
   }
   return note;
 }
@@ -277,13 +282,10 @@ export interface BlameHunk {
   readonly endLine: number;
   readonly message: string;
   readonly author: Signature;
-  /** The path of the file in the commit. */
-  readonly filename: string;
-  readonly commit: {
-    readonly abbreviatedOID: string;
-    readonly canonicalURL: string;
-    readonly parents: readonly { readonly oid: string }[] | null;
-  };
+  /** The file before the commit; null if the commit added it. */
+  readonly previousRev: string | null;
+  readonly previousFilename: string | null;
+  readonly commit: { readonly abbreviatedOID: string; readonly canonicalURL: string };
 }
 
 const blameQuery = `query FileBlame($name: String!, $revision: String!, $path: String!, $endLine: Int!) {
@@ -291,8 +293,8 @@ const blameQuery = `query FileBlame($name: String!, $revision: String!, $path: S
     commit(rev: $revision) {
       blob(path: $path) {
         blame(startLine: 1, endLine: $endLine) {
-          startLine endLine message filename author ${signatureFields}
-          commit { abbreviatedOID canonicalURL parents { oid } }
+          startLine endLine message previousRev previousFilename author ${signatureFields}
+          commit { abbreviatedOID canonicalURL }
         }
       }
     }
