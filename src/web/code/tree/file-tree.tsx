@@ -15,6 +15,7 @@ export function FileTree({ path }: { readonly path: PagePath }) {
   const focused = useSignal("");
   const rows = tree.rows(shown);
   useEffect(() => {
+    tree.refresh();
     tree.reveal(shown);
     focused.value = shown;
   }, [tree, shown, focused]);

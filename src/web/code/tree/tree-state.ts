@@ -17,6 +17,8 @@ export interface TreeEntry {
 
 /** The entries of a folder, of which a large one has more than are shown. */
 export interface Folder {
+  /** The commit that was read. */
+  readonly commit: string;
   readonly entries: readonly TreeEntry[];
   readonly hasMore: boolean;
 }
@@ -73,6 +75,9 @@ export class TreeState {
   readonly #open = signal<ReadonlySet<string>>(new Set());
   readonly #folders = signal<ReadonlyMap<string, Folder | { readonly error: unknown }>>(new Map());
   readonly #asked = new Set<string>();
+  /** Folders that are shown as they were in an earlier commit of the branch. */
+  readonly #stale = new Set<string>();
+  #commit: string | undefined;
   #waitingCount = 0;
 
   constructor(place: Place) {
@@ -107,21 +112,46 @@ export class TreeState {
     this.#folders.value = folders;
   }
 
-  /** Asks for what is in the open folders, where that is not known yet. */
+  /** Asks for what is in the open folders, where that is not known yet or known of an earlier commit. */
   load(): void {
-    for (const row of this.rows("")) if (row.kind === "waiting") this.#ask(row.folder);
+    if (this.#stale.has("")) this.#ask("");
+    for (const row of this.rows("")) {
+      if (row.kind === "waiting") this.#ask(row.folder);
+      else if (row.kind === "entry" && row.isOpen && this.#stale.has(row.entry.path)) this.#ask(row.entry.path);
+    }
+  }
+
+  /** Looks whether the branch has moved: the open folders are then read again, and shown as they were until they are there. */
+  refresh(): void {
+    if (this.#commit === undefined || this.#commit === this.place.revision) return;
+    this.#asked.delete("");
+    this.#ask("");
   }
 
   /** At the limit, nothing is asked: each answer shows the tree again, which calls `load`, which asks for what is left. */
   #ask(folder: string): void {
     if (this.#asked.has(folder) || this.#waitingCount >= requestsMax) return;
     this.#asked.add(folder);
+    this.#stale.delete(folder);
     this.#waitingCount++;
     const take = (found: Folder | { readonly error: unknown }): void => {
       this.#waitingCount--;
-      this.#folders.value = new Map(this.#folders.peek()).set(folder, found);
+      const folders = new Map(this.#folders.peek());
+      // What was there before an error is better than nothing.
+      if ("commit" in found || !folders.has(folder)) folders.set(folder, found);
+      if ("commit" in found) this.#takeCommit(found.commit, folder);
+      this.#folders.value = folders;
     };
     readFolder(this.place, folder).then(take, (error: unknown) => take({ error }));
+  }
+
+  /** If it is another one, all folders but this one are stale. */
+  #takeCommit(commit: string, folder: string): void {
+    const isMoved = this.#commit !== undefined && this.#commit !== commit;
+    this.#commit = commit;
+    if (!isMoved) return;
+    for (const other of this.#folders.peek().keys()) if (other !== folder) this.#stale.add(other);
+    for (const other of this.#stale) this.#asked.delete(other);
   }
 
   /** What the tree shows; the file at `shown` also if its folder has too many. */
@@ -168,6 +198,7 @@ export function findTree(place: Place): TreeState {
 const folderQuery = `query TreeFolder($name: String!, $revision: String!, $path: String!) {
   repository(name: $name) {
     commit(rev: $revision) {
+      oid
       tree(path: $path) { entries(first: ${entriesAsked}) { name url isDirectory submodule { url } } }
     }
   }
@@ -175,13 +206,14 @@ const folderQuery = `query TreeFolder($name: String!, $revision: String!, $path:
 
 async function readFolder({ name, revision }: Place, path: string): Promise<Folder> {
   const { repository } = await graphql("TreeFolder", folderQuery, { name, revision, path });
+  const commit = repository?.commit?.oid;
   const all = repository?.commit?.tree?.entries;
-  if (all === undefined || all === null) throw new ApiError(404, "There is no such folder.");
+  if (commit === undefined || all === undefined || all === null) throw new ApiError(404, "There is no such folder.");
   const entries = all.slice(0, entryCountMax).map(({ name: entry, url, isDirectory, submodule }): TreeEntry => {
     const kind = isDirectory ? "directory" : submodule === null ? "file" : "submodule";
     return { name: entry, path: path === "" ? entry : `${path}/${entry}`, url, kind };
   });
-  return { entries, hasMore: all.length > entries.length };
+  return { commit, entries, hasMore: all.length > entries.length };
 }
 
 /** Undefined also where the browser keeps nothing: it may refuse the storage itself. */
