@@ -122,7 +122,8 @@ function copyNode(node: Node, place: Place, depth: number): ComponentChild {
   return h(shown, attributes, children.length === 0 ? undefined : children);
 }
 
-const tokenClass = /^hljs-[a-z_]+$/;
+/** A class of the highlighter: `hljs-title`, or `function_`, which makes it narrower. No class of a page ends like that. */
+const tokenClass = /^(?:hljs-[a-z_]+|[a-z]+_)$/;
 
 /** An image of the same repository; of one from elsewhere, the text that stands for it, because that place would see who reads. */
 function copyImage(node: Element, place: Place): ComponentChild {
