@@ -4,6 +4,7 @@ import type { Omission, Receipt, ReceiptRepository } from "../../../model/stream
 import { pageUrl, repositoryUrl } from "../../../model/page-path.js";
 import { addressOfQuery } from "../../query/query-state.js";
 import { address } from "../../route/router.js";
+import { ActionError, useAction } from "../../ui/action.js";
 import { formatAmount, formatCount, formatTime } from "../../ui/numbers.js";
 import { ErrorText, Notice, Waiting } from "../../ui/states.js";
 import { addressWithCoverage, type CoverageView } from "../panel-address.js";
@@ -91,12 +92,7 @@ const step = 200;
 function ReceiptView({ receipt }: { readonly receipt: Receipt }) {
   const omissions = useSignal<readonly Omission[]>(receipt.excluded.items);
   const repositories = useSignal<readonly ReceiptRepository[]>(receipt.repositories.items);
-  const error = useSignal<unknown>(undefined);
-  const read = (promise: Promise<void>): void => {
-    promise.catch((reason: unknown) => {
-      error.value = reason;
-    });
-  };
+  const action = useAction();
   const more = async (): Promise<void> => {
     const shown = omissions.peek();
     omissions.value = [...shown, ...(await readReceiptItems(receipt, "excluded", shown.length, step))];
@@ -118,13 +114,7 @@ function ReceiptView({ receipt }: { readonly receipt: Receipt }) {
           : "What is marked below may contain further matches."}
         {documentsSearched > 0 && " Files that the index rules out count as searched."}
       </p>
-      {error.value !== undefined && (
-        <Notice kind="bad">
-          <span>
-            <ErrorText error={error.value} />
-          </span>
-        </Notice>
-      )}
+      <ActionError action={action} />
       {reasons.length > 0 && (
         <ul class="omissions" aria-label="What was left out">
           {reasons.map(([reason, count]) => (
@@ -139,7 +129,7 @@ function ReceiptView({ receipt }: { readonly receipt: Receipt }) {
         </ul>
       )}
       {left > 0 && omissions.value.length > 0 && (
-        <button type="button" class="more" onClick={() => read(more())}>
+        <button type="button" class="more" disabled={action.isRunning.value} onClick={() => void action.run(more)}>
           List more of what was left out ({formatCount(left)})
         </button>
       )}
@@ -151,7 +141,12 @@ function ReceiptView({ receipt }: { readonly receipt: Receipt }) {
           ))}
         </ul>
         {leftRepositories > 0 && (
-          <button type="button" class="more" onClick={() => read(moreRepositories())}>
+          <button
+            type="button"
+            class="more"
+            disabled={action.isRunning.value}
+            onClick={() => void action.run(moreRepositories)}
+          >
             List more repositories ({formatCount(leftRepositories)})
           </button>
         )}
