@@ -241,8 +241,8 @@ t.test("the GraphQL operations of the pages fit the schema", async (t) => {
     operations.filter(({ text }) => text === undefined).map(({ file }) => file),
     // They ask for a batch of files or entries at once.
     [
+      "src/web/ui/token-reader.ts",
       "src/web/code/files/last-commits.ts",
-      "src/web/search/results/file-reader.ts",
       "src/web/code/files/rendered/notebook-view.tsx",
     ],
     "the others are constants",

@@ -16,7 +16,7 @@ const book = {
     { cell_type: "markdown", source: [`# Book ${hostile}\n`, script] },
     {
       cell_type: "code",
-      source: "def f(): pass",
+      source: "def f(): pass\n\nclass C: pass",
       execution_count: 7,
       outputs: [
         { output_type: "stream", text: ["printed\n"] },
@@ -79,6 +79,7 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
       "moved.c": `int helper(int n) /* \u202e${hostile} */\n{\n\treturn n;\n}\n`,
     },
   });
+  fixture.git("branch", "grown", "main");
   fixture.git("branch", "many", "main");
   for (let at = 0; at < 52; at++)
     fixture.commit({
@@ -206,6 +207,14 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
       await revisions.waitFor();
       await page.keyboard.press("Escape");
       await revisions.waitFor({ state: "detached" });
+      await page.goto(at("@grown/-/blob/names/one/many.h"));
+      await item("lib.c").waitFor();
+      t.equal(await item("new.c").count(), 0);
+      fixture.commit({ branch: "grown", files: { "names/new.c": "int fresh;\n" } });
+      await daemon.sync("example.org/code");
+      await item("lib.c").click();
+      await page.waitForURL(/\/names\/lib\.c$/);
+      await item("new.c").waitFor();
       await page.getByRole("button", { name: "Hide" }).click();
       await page.getByRole("tree").waitFor({ state: "detached" });
       await page.goto(at("/-/blob/src/a.ts"));
@@ -260,6 +269,7 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
       await withPage(t, browser, at("/-/blob/seen/book.ipynb"), options, async (page) => {
         await page.locator(".notebook").getByRole("heading", { name: "Book" }).waitFor();
         await page.locator(".cell-code .hljs-keyword").getByText("def").waitFor();
+        await page.locator(".cell-code .hljs-title").getByText("f", { exact: true }).waitFor();
         await page.locator(".cell-output").getByText("printed").waitFor();
         await page.getByRole("cell", { name: "frame" }).waitFor();
         await page.getByText("its data is damaged").waitFor();
@@ -317,6 +327,12 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
       await blame.waitFor();
       await page.getByRole("link", { name: /^The file before commit/ }).click();
       await blame.getByText("First").first().waitFor();
+      await page
+        .getByRole("img", { name: /^Commit \w+ added the file$/ })
+        .first()
+        .waitFor();
+      t.equal(await page.getByRole("link", { name: /^The file before commit/ }).count(), 0, "there is none");
+      t.same(await findViolations(page), []);
       for (const _ of [1, 2]) {
         await page.keyboard.press("b");
         await blame.first().waitFor({ state: "detached" });
@@ -532,6 +548,9 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
     await withPage(t, browser, at("@moved/-/commits/moved.c"), {}, async (page) => {
       await page.getByRole("link", { name: "Moved" }).waitFor();
       await page.getByRole("link", { name: "First" }).waitFor();
+      await page.getByRole("link", { name: "Moved" }).click();
+      await page.locator(".file-diff").getByText("moved.c", { exact: false }).first().waitFor();
+      t.notMatch(await page.locator("main").innerText(), /[\u202a-\u202e]/, "text is shown in its own order");
       await page.goto(at("/-/commits"));
       await page.getByRole("link", { name: `First ${hostile}` }).waitFor();
       await page.getByRole("link", { name: "Second" }).click();
@@ -542,8 +561,11 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
       await page.locator(".diff-scroll").focus();
       t.equal(await page.locator(".diff-scroll:focus").count(), 1, "what scrolls is reached by keyboard");
       t.same(await findViolations(page), []);
+      await page.locator("tr.added .hljs-number").getByText("2").waitFor();
+      await page.locator("tr.removed .hljs-string").getByText('"text"').waitFor();
       await page.getByRole("button", { name: "Side by side" }).click();
       await page.locator("td.removed").getByText('const other = "text";').waitFor();
+      await page.locator("td.removed .hljs-keyword").getByText("const").first().waitFor();
       await page.getByRole("link", { name: "Branches" }).click();
       await page.getByRole("link", { name: "main", exact: true }).waitFor();
       t.same(await findViolations(page), []);

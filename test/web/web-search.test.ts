@@ -63,6 +63,7 @@ async function testKinds(t: Test, daemon: DaemonProcess, browser: Browser): Prom
     ["type:commit needle", ".result .message mark", /needle/],
     ["type:diff var file:changed", ".result .diff .file", /^src\/changed\.go$/],
     ["type:diff needle file:changed", ".result .diff .added", /\+package needle/],
+    ["type:diff needle file:changed", ".result .diff .added .hljs-keyword", /^package$/],
   ];
   // Their elements differ; to look for violations takes most of the time.
   const checked = new Set(
@@ -212,6 +213,26 @@ async function testCounts(t: Test, daemon: DaemonProcess, browser: Browser): Pro
 }
 
 async function testCoverage(t: Test, daemon: DaemonProcess, browser: Browser, fixture: GitFixture): Promise<void> {
+  await t.test("more of what was left out is asked for once, however often the button is pressed", async (t) => {
+    const left = GitFixture.create();
+    t.teardown(() => left.remove());
+    const files = Array.from({ length: 130 }, (_, at) => [`left/${at}`, Buffer.from([0, at, 0])]);
+    left.commit({ branch: "main", files: { "a.txt": "needle\n", ...Object.fromEntries(files) } });
+    await daemon.add("example.org/left", left.path);
+    await withPage(t, browser, daemon.url, {}, async (page) => {
+      await page.goto(`${daemon.url}/search?q=${encodeURIComponent("repo:left needle")}&receipt=1`);
+      let asked = 0;
+      await page.route(/\/search\/receipt\//, async (route) => {
+        asked++;
+        await page.waitForTimeout(500);
+        await route.continue();
+      });
+      const more = page.getByRole("button", { name: "List more of what was left out (30)" });
+      await more.dblclick();
+      await more.waitFor({ state: "detached" });
+      t.equal(asked, 1);
+    });
+  });
   await t.test("what was searched, what changes, and what changed since", async (t) => {
     await withPage(t, browser, daemon.url, {}, async (page) => {
       await search(page, daemon, "needle lang:go");

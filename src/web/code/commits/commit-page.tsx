@@ -100,6 +100,7 @@ function Commit({ name, commit, hosts }: CommitProps) {
       {diff?.fileDiffs != null && (
         <FileDiffs
           key={oid}
+          name={name}
           list={diff.fileDiffs}
           readMore={async (after) => {
             const { repository } = await graphql("CommitFiles", moreFilesQuery, { name, revision: oid, after });

@@ -67,6 +67,7 @@ export function ComparePage({ path }: { readonly path: PagePath }) {
               {fileDiffs !== null && (
                 <FileDiffs
                   key={`files of ${path.path}`}
+                  name={name}
                   list={fileDiffs}
                   readMore={async (after) => {
                     const found = await graphql("ComparisonFiles", moreFilesQuery, { ...range, after });

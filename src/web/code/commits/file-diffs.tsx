@@ -1,6 +1,11 @@
 import "./diff.css";
 import { scrollable } from "../../ui/scrollable.js";
 import { useSignal } from "@preact/signals";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { withoutReordering, withoutSuffix } from "../../../base/text.js";
+import { cutLine } from "../../ui/cut-line.js";
+import type { Token } from "../../ui/text-range.js";
+import { type FileAt, type TokenLines, TokenReader } from "../../ui/token-reader.js";
 import { ActionError, useAction } from "../../ui/action.js";
 import { formatCount } from "../../ui/numbers.js";
 
@@ -8,13 +13,17 @@ import { formatCount } from "../../ui/numbers.js";
 const openLineCountMax = 2000;
 
 interface FileDiffsProps {
+  /** The repository. */
+  readonly name: string;
   readonly list: FileDiffList;
   /** Reads the files after those of a list, given its end. */
   readonly readMore: (after: string) => Promise<FileDiffList | null>;
 }
 
 /** The files that differ, each with its changed lines, one below the other or side by side. */
-export function FileDiffs({ list, readMore }: FileDiffsProps) {
+export function FileDiffs({ name, list, readMore }: FileDiffsProps) {
+  const reader = useMemo(() => new TokenReader(), []);
+  useEffect(() => () => reader.close(), [reader]);
   const form = useSignal<DiffForm>("unified");
   const added = useSignal<readonly FileDiffList[]>([]);
   const action = useAction();
@@ -46,7 +55,7 @@ export function FileDiffs({ list, readMore }: FileDiffsProps) {
         </button>
       </div>
       {nodes.map((file) => (
-        <FileChange key={file.mostRelevantFile.url} file={file} form={form.value} />
+        <FileChange key={file.mostRelevantFile.url} name={name} file={file} form={form.value} reader={reader} />
       ))}
       {hasNextPage && (
         <p class="diff-foot">
@@ -64,18 +73,22 @@ export function FileDiffs({ list, readMore }: FileDiffsProps) {
 }
 
 interface FileChangeProps {
+  readonly name: string;
   readonly file: FileDiff;
   readonly form: DiffForm;
+  readonly reader: TokenReader;
 }
 
-function FileChange({ file, form }: FileChangeProps) {
+function FileChange({ name, file, form, reader }: FileChangeProps) {
+  const panel = useRef<HTMLDetailsElement>(null);
+  const tokens = useDiffTokens(panel, name, file, reader);
   const { oldPath, newPath, stat } = file;
   const hunks = file.hunks ?? [];
   const path = newPath ?? oldPath ?? "";
   const title = oldPath !== null && newPath !== null && oldPath !== newPath ? `${oldPath} → ${newPath}` : path;
   const note = newPath === null ? "removed" : oldPath === null ? "new" : "";
   return (
-    <details class="panel file-diff" open={stat !== null && stat.added + stat.deleted <= openLineCountMax}>
+    <details ref={panel} class="panel file-diff" open={stat !== null && stat.added + stat.deleted <= openLineCountMax}>
       <summary class="panel-head">
         <span class="file-name">{title}</span>
         {note !== "" && <span class="tag">{note}</span>}
@@ -87,10 +100,55 @@ function FileChange({ file, form }: FileChangeProps) {
       {hunks.length === 0 ? (
         <p class="panel-foot soft">No lines are shown: the file is binary, or only its name or mode changed.</p>
       ) : (
-        <DiffTable hunks={hunks} form={form} label={`Changed lines of ${title}`} />
+        <DiffTable hunks={hunks} tokens={tokens} form={form} label={`Changed lines of ${title}`} />
       )}
     </details>
   );
+}
+
+/** The tokens of the lines of each hunk, on both sides. */
+type DiffTokens = readonly { readonly older: TokenLines; readonly newer: TokenLines }[];
+
+/**
+ * Read from the whole file on each side, or a hunk in the middle of a comment would have wrong colours; when the hunks are
+ * first in sight.
+ */
+function useDiffTokens(
+  panel: { readonly current: HTMLElement | null },
+  name: string,
+  { oldPath, newPath, oldFile, newFile, hunks }: FileDiff,
+  reader: TokenReader,
+): DiffTokens {
+  const found = useSignal<DiffTokens>([]);
+  useEffect(() => {
+    const table = panel.current?.querySelector(".diff");
+    if (hunks === null || table == null) return undefined;
+    const made = hunks.map(() => ({ older: [] as TokenLines, newer: [] as TokenLines }));
+    const read = (path: string | null, commit: string | undefined, side: "older" | "newer"): void => {
+      if (path === null || commit === undefined) return;
+      const spans = hunks
+        .map(({ oldRange, newRange }) => (side === "older" ? oldRange : newRange))
+        .map(({ startLine, lines }) => ({ from: Math.max(0, startLine - 1), to: Math.max(0, startLine - 1) + lines }));
+      const file: FileAt = { repository: name, commit, path };
+      reader.read(file, spans, (index, lines) => {
+        const hunk = made[index];
+        if (hunk !== undefined) hunk[side] = lines;
+        found.value = [...made];
+      });
+    };
+    const observer = new IntersectionObserver(
+      ([seen]) => {
+        if (seen?.isIntersecting !== true) return;
+        observer.disconnect();
+        read(oldPath, oldFile?.commit?.oid, "older");
+        read(newPath, newFile?.commit?.oid, "newer");
+      },
+      { rootMargin: "600px" },
+    );
+    observer.observe(table);
+    return () => observer.disconnect();
+  }, [hunks]);
+  return found.value;
 }
 
 function Stat({ added, deleted }: { readonly added: number; readonly deleted: number }) {
@@ -109,6 +167,7 @@ type Kind = "context" | "added" | "removed";
 interface DiffLine {
   readonly kind: Kind;
   readonly text: string;
+  readonly tokens: readonly Token[];
   /** 0 where the line does not exist. */
   readonly oldLine: number;
   readonly newLine: number;
@@ -116,19 +175,21 @@ interface DiffLine {
 
 interface DiffTableProps {
   readonly hunks: readonly DiffHunk[];
+  /** Empty until they are known. */
+  readonly tokens: DiffTokens;
   readonly form: DiffForm;
   readonly label: string;
 }
 
 /** The changed lines of a file with their context. */
-function DiffTable({ hunks, form, label }: DiffTableProps) {
+function DiffTable({ hunks, tokens, form, label }: DiffTableProps) {
   return (
     // A part that scrolls is reached by keyboard.
     <div class="diff-scroll" {...scrollable(label)}>
       <table class={`diff ${form}`}>
         <tbody>
-          {hunks.map((hunk) => {
-            const lines = parseLines(hunk);
+          {hunks.map((hunk, at) => {
+            const lines = parseLines(hunk, tokens[at]);
             return (
               <>
                 <tr class="hunk-head">
@@ -146,12 +207,12 @@ function DiffTable({ hunks, form, label }: DiffTableProps) {
   );
 }
 
-function unifiedRow({ kind, text, oldLine, newLine }: DiffLine) {
+function unifiedRow(line: DiffLine) {
   return (
-    <tr class={kind}>
-      <td class="number">{oldLine || ""}</td>
-      <td class="number">{newLine || ""}</td>
-      <CodeCell kind={kind} text={text} />
+    <tr class={line.kind}>
+      <td class="number">{line.oldLine || ""}</td>
+      <td class="number">{line.newLine || ""}</td>
+      <CodeCell line={line} />
     </tr>
   );
 }
@@ -184,19 +245,40 @@ function splitRows(lines: readonly DiffLine[]) {
 }
 
 function SideCell({ line }: { readonly line: DiffLine | undefined }) {
-  return line === undefined ? <td class="code" /> : <CodeCell kind={line.kind} text={line.text} />;
+  return line === undefined ? <td class="code" /> : <CodeCell line={line} />;
 }
 
-function CodeCell({ kind, text }: { readonly kind: Kind; readonly text: string }) {
+function CodeCell({ line: { kind, text, tokens } }: { readonly line: DiffLine }) {
   const sign = kind === "added" ? "+" : kind === "removed" ? "−" : " ";
   return (
     <td class={`code ${kind}`} data-sign={sign}>
-      <code>{text}</code>
+      <code>{tokenParts(withoutReordering(cutLine(text)), tokens)}</code>
     </td>
   );
 }
 
-function parseLines({ body, oldRange, newRange }: DiffHunk): readonly DiffLine[] {
+/** The text with its tokens in spans. */
+function tokenParts(text: string, tokens: readonly Token[]) {
+  let at = 0;
+  return [
+    ...tokens.flatMap(({ from, to, kind }) => {
+      const before = text.slice(at, from);
+      at = to;
+      return [
+        before,
+        <span key={from} class={kind}>
+          {text.slice(from, to)}
+        </span>,
+      ];
+    }),
+    text.slice(at),
+  ];
+}
+
+function parseLines(
+  { body, oldRange, newRange }: DiffHunk,
+  tokens: DiffTokens[number] | undefined,
+): readonly DiffLine[] {
   let oldLine = oldRange.startLine;
   let newLine = newRange.startLine;
   const texts = (body.endsWith("\n") ? body.slice(0, -1) : body).split("\n");
@@ -204,9 +286,14 @@ function parseLines({ body, oldRange, newRange }: DiffHunk): readonly DiffLine[]
     .filter((text) => !text.startsWith("\\"))
     .map((text) => {
       const kind = text.startsWith("+") ? "added" : text.startsWith("-") ? "removed" : "context";
+      const shown = text.slice(1);
+      const known =
+        kind === "removed" ? tokens?.older[oldLine - oldRange.startLine] : tokens?.newer[newLine - newRange.startLine];
       return {
         kind,
-        text: text.slice(1),
+        text: shown,
+        // Text that differs from the file's gets none.
+        tokens: known?.text === withoutSuffix(shown, "\r") ? known.tokens : [],
         oldLine: kind === "added" ? 0 : oldLine++,
         newLine: kind === "removed" ? 0 : newLine++,
       };
@@ -214,15 +301,21 @@ function parseLines({ body, oldRange, newRange }: DiffHunk): readonly DiffLine[]
 }
 
 interface DiffHunk {
-  readonly oldRange: { readonly startLine: number };
-  readonly newRange: { readonly startLine: number };
+  readonly oldRange: { readonly startLine: number; readonly lines: number };
+  readonly newRange: { readonly startLine: number; readonly lines: number };
   readonly section: string | null;
   readonly body: string;
+}
+
+interface FileOfCommit {
+  readonly commit?: { readonly oid: string };
 }
 
 export interface FileDiff {
   readonly oldPath: string | null;
   readonly newPath: string | null;
+  readonly oldFile: FileOfCommit | null;
+  readonly newFile: FileOfCommit | null;
   readonly mostRelevantFile: { readonly url: string };
   readonly stat: { readonly added: number; readonly deleted: number } | null;
   readonly hunks: readonly DiffHunk[] | null;
@@ -239,7 +332,8 @@ export interface FileDiffList {
 export const fileDiffFields = `{
   nodes {
     oldPath newPath mostRelevantFile { url } stat { added deleted }
-    hunks { oldRange { startLine } newRange { startLine } section body }
+    oldFile { ... on GitBlob { commit { oid } } } newFile { ... on GitBlob { commit { oid } } }
+    hunks { oldRange { startLine lines } newRange { startLine lines } section body }
   }
   totalCount
   diffStat { added deleted }

@@ -11,6 +11,7 @@ import { Found } from "../../ui/states.js";
 import { addressWithPreview } from "../panel-address.js";
 import { type CodeLine, lineRow } from "../results/code-lines.js";
 import { FileReader } from "../results/file-reader.js";
+import { fileOfMatch } from "../results/result-frame.js";
 
 /** Lines before and after the one that is previewed. */
 const linesBefore = 200;
@@ -98,7 +99,7 @@ function Rows({ lines, match, line, url, reader }: RowsProps) {
     const selected = current.querySelector<HTMLElement>(".selected");
     if (selected !== null) current.scrollTop = selected.offsetTop - current.clientHeight / 3;
     const span = { from: first, to: first + lines.length };
-    reader?.highlight(match, [span], (_, tokens) =>
+    reader?.highlight(fileOfMatch(match), [span], (_, tokens) =>
       show((index) => (tokens[index]?.text === lines[index]?.text ? (tokens[index]?.tokens ?? []) : [])),
     );
   }, [lines]);

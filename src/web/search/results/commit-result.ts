@@ -1,7 +1,8 @@
 import type { StreamMatch } from "../../../model/stream-events.js";
 import { button, element } from "../../ui/element.js";
-import { markedText, unitIndex, type TextRange } from "../../ui/text-range.js";
+import { markedText, unitIndex, type TextRange, type Token } from "../../ui/text-range.js";
 import { diffClass, noFile, shortLine } from "./diff-line.js";
+import { sidesOfDiff } from "./diff-sides.js";
 import { ownUrl, repositoryLink, resultFrame } from "./result-frame.js";
 import type { ResultContext } from "./result-context.js";
 import { formatDay } from "../../ui/numbers.js";
@@ -38,9 +39,24 @@ function commitText(match: StreamMatch, key: string, context: ResultContext): HT
   const isDiff = fence.endsWith("diff");
   const marks = marksByLine(match.ranges ?? []);
   const made = element("div", { class: isDiff ? "diff" : "message" });
+  const line = (at: number, tokens: readonly Token[]): HTMLElement =>
+    commitLine(lines[at] ?? "", marks.get(at + 1) ?? [], isDiff, tokens);
   const show = (from: number, to: number): void => {
-    for (let at = from; at < Math.min(to, lines.length); at++)
-      made.append(commitLine(lines[at] ?? "", marks.get(at + 1) ?? [], isDiff));
+    for (let at = from; at < Math.min(to, lines.length); at++) made.append(line(at, []));
+    if (!isDiff) return;
+    for (const { isOld, path, parts } of sidesOfDiff(lines.slice(0, to))) {
+      const added = parts.filter(({ rows }) => (rows.at(-1) ?? 0) >= from);
+      if (added.length === 0) continue;
+      const file = { repository: match.repository ?? "", commit: `${match.oid ?? ""}${isOld ? "^" : ""}`, path };
+      const spans = added.map(({ span }) => span);
+      context.highlight(file, spans, (index, read) => {
+        for (const [i, row] of added[index]?.rows.entries() ?? []) {
+          const known = read[i];
+          if (known === undefined || known.tokens.length === 0 || known.text !== lines[row]?.slice(1)) continue;
+          made.children[row]?.replaceWith(line(row, known.tokens.map(afterSign)));
+        }
+      });
+    }
   };
   const state = context.state(key);
   show(0, state.isWhole === true ? lines.length : linesShownMax);
@@ -55,6 +71,11 @@ function commitText(match: StreamMatch, key: string, context: ResultContext): HT
   return element("div", {}, made, more, ...end);
 }
 
+/** A line of a diff has its sign in front of the text. */
+function afterSign({ from, to, kind }: Token): Token {
+  return { from: from + 1, to: to + 1, kind };
+}
+
 type CommitRange = readonly [line: number, character: number, length: number];
 
 function marksByLine(ranges: readonly CommitRange[]): ReadonlyMap<number, readonly CommitRange[]> {
@@ -63,7 +84,12 @@ function marksByLine(ranges: readonly CommitRange[]): ReadonlyMap<number, readon
   return found;
 }
 
-function commitLine(line: string, ranges: readonly CommitRange[], isDiff: boolean): HTMLElement {
+function commitLine(
+  line: string,
+  ranges: readonly CommitRange[],
+  isDiff: boolean,
+  tokens: readonly Token[],
+): HTMLElement {
   const text = isDiff ? shortLine(line) : line;
   // What a shortened line leaves out at its start is not counted.
   const before = line.startsWith(`${noFile} `) && text !== line ? noFile.length + 1 : 0;
@@ -72,6 +98,6 @@ function commitLine(line: string, ranges: readonly CommitRange[], isDiff: boolea
     to: unitIndex(text, Math.max(0, character + length - before)),
   }));
   const code = element("code", { class: isDiff ? diffClass(line) : undefined });
-  code.append(markedText(text, marks));
+  code.append(markedText(text, marks, tokens));
   return code;
 }

@@ -2,8 +2,9 @@ import type { ChunkMatch, StreamMatch } from "../../../model/stream-events.js";
 import { button, element } from "../../ui/element.js";
 import type { Token } from "../../ui/text-range.js";
 import { lineRow, linesOfChunk, type CodeLine } from "./code-lines.js";
-import { fileUrl, resultFrame, titleOfFile } from "./result-frame.js";
-import type { ResultContext, TokenLines } from "./result-context.js";
+import { fileOfMatch, fileUrl, resultFrame, titleOfFile } from "./result-frame.js";
+import type { ResultContext } from "./result-context.js";
+import type { TokenLines } from "../../ui/token-reader.js";
 import { formatAmount, formatCount } from "../../ui/numbers.js";
 
 /** Matching lines of one file that are shown at first, and with each further step. */
@@ -84,7 +85,7 @@ function showChunks(
   }
   body.append(...views.map(({ element: made }) => made));
   const spans = views.map(({ span }) => span);
-  context.highlight(match, spans, (index, lines) => views[index]?.colour(lines));
+  context.highlight(fileOfMatch(match), spans, (index, lines) => views[index]?.colour(lines));
   const lineCount = parts.lineCount - shownLines;
   if (lineCount <= 0) return;
   const more = button("more", `${formatCount(lineCount)} more matching lines`, () => {
@@ -153,7 +154,7 @@ class ChunkView {
       this.#lines = direction < 0 ? [...added, ...this.#lines] : [...this.#lines, ...added];
       pressed.hidden = added.length < linesAdded || this.span.from === 0;
       this.#rows.replaceChildren(...this.#lines.map((line) => lineRow(line, this.#url, [])));
-      this.#context.highlight(this.#match, [this.span], (_, lines) => this.colour(lines));
+      this.#context.highlight(fileOfMatch(this.#match), [this.span], (_, lines) => this.colour(lines));
     } catch (error) {
       pressed.title = error instanceof Error ? error.message : String(error);
       pressed.classList.add("failed");

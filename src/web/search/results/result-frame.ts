@@ -1,6 +1,7 @@
 import { pathOfMatch, type StreamMatch } from "../../../model/stream-events.js";
 import { element } from "../../ui/element.js";
 import { markedText, unitIndex } from "../../ui/text-range.js";
+import type { FileAt } from "../../ui/token-reader.js";
 import type { ResultState } from "./result-context.js";
 import { isOwnPath } from "../../route/own-path.js";
 import { address, navigate } from "../../route/router.js";
@@ -110,6 +111,11 @@ function escapePath(path: string): string {
 export function repositoryUrl({ repository = "", branches }: StreamMatch): string {
   const [revision = ""] = branches ?? [];
   return `/${escapePath(repository)}${revision === "" ? "" : `@${escapePath(revision)}`}`;
+}
+
+/** The file of a match, as its tokens are asked for. */
+export function fileOfMatch({ repository = "", commit = "HEAD", path = "" }: StreamMatch): FileAt {
+  return { repository, commit, path };
 }
 
 /** The page of a file, or of a directory, whose path ends with a slash. */
