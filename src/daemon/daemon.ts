@@ -223,11 +223,12 @@ export class Daemon implements Controlled {
     this.searcher.baseUrl = this.#options.externalUrl || url;
     // Nobody can be asked for confirmation at startup: if most of a list is missing, it stays searchable until somebody is.
     await this.sync.moveSecrets();
-    this.#parts.providers.configure(this.#options.identityProviders);
-    this.#parts.directory.configure(this.#options.identityProviders);
-    this.#parts.providers.start();
-    await this.connections.configure(this.#options.connections);
-    await this.#configureRepositories(this.#options, { kind: "keep", exempt: undefined });
+    await this.#inTurn(async () => {
+      this.#parts.providers.configure(this.#configured.identityProviders);
+      this.#parts.directory.configure(this.#configured.identityProviders);
+      this.#parts.providers.start();
+      await this.#configureRepositories(this.#configured, { kind: "keep", exempt: undefined });
+    });
     this.sync.start();
     this.connections.start();
     await Promise.all([this.#parts.jobs.start(), this.#parts.notifications.start()]);
@@ -256,13 +257,16 @@ export class Daemon implements Controlled {
     }
   }
 
-  /**
-   * Reloads the configuration, after earlier reloads. If it is invalid, rejects with the errors, and nothing has changed.
-   */
+  /** Reloads the configuration. If it is invalid, rejects with the errors, and nothing has changed. */
   reload(mayRemoveMost: boolean): Promise<ReloadResult> {
-    const reloaded = this.#reloads.then(() => this.#reloadNow(mayRemoveMost));
-    this.#reloads = reloaded.catch(() => undefined);
-    return reloaded;
+    return this.#inTurn(() => this.#reloadNow(mayRemoveMost));
+  }
+
+  /** Applies a configuration after those before it: a reload may be asked for while the daemon starts. */
+  #inTurn<T>(apply: () => Promise<T>): Promise<T> {
+    const applied = this.#reloads.then(apply);
+    this.#reloads = applied.catch(() => undefined);
+    return applied;
   }
 
   async #reloadNow(mayRemoveMost: boolean): Promise<ReloadResult> {

@@ -4,6 +4,8 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, st
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t, { type Test } from "tap";
+import { errorMessage } from "../../src/base/errors.js";
+import { callDaemon } from "../../src/cli/connection/control-client.js";
 import { dataVersion } from "../../src/daemon/parts/data-version.js";
 import {
   dataDirectory,
@@ -364,6 +366,34 @@ t.test("reloads by SIGHUP and `trawl reload`; one that lacks most repositories d
     "the grace period has ended",
     async () => (await states()) === "searchable searchable" && mirrors().length === 2,
   );
+});
+
+t.test("a reload while the daemon starts is not undone by what it started with", async (t) => {
+  const [a, b] = [smallSource(t, "a"), smallSource(t, "b")];
+  const data = dataDirectory(t);
+  const config = `${data}.jsonc`;
+  t.teardown(() => rmSync(config, { force: true }));
+  const write = (...names: readonly ("a" | "b")[]): void =>
+    writeFileSync(config, JSON.stringify({ repositories: names.map((name) => ({ name, url: { a, b }[name].path })) }));
+  write("a");
+  const started = testDaemon(t, ["--config", config, ...textsOnly], data);
+  const reload = { method: "POST", path: "/.api/reload", body: { yes: true }, progress: () => undefined } as const;
+  // The control socket is there before anything is loaded, and the configuration has been read by then.
+  await until("it starts, or has started meanwhile", () =>
+    callDaemon(data, reload).then(
+      () => true,
+      (error: unknown) => errorMessage(error).includes("the daemon is starting"),
+    ),
+  );
+  write("a", "b");
+  await until("it reloads", () =>
+    callDaemon(data, reload).then(
+      () => true,
+      () => false,
+    ),
+  );
+  const daemon = await started;
+  t.same((await daemon.list()).map(({ name }) => name).sort(), ["a", "b"], "the list of the reload holds");
 });
 
 t.test("trawl config check", async (t) => {
