@@ -240,6 +240,7 @@ class RepoCommands {
     if (status.readers.length > 0) fields.push(`read by ${status.readers.join(" ")}`);
     if (status.readersFrom !== "") fields.push(`readers by ${status.readersFrom}`);
     if (status.stars > 0) fields.push(`${status.stars} ${status.stars === 1 ? "star" : "stars"}`);
+    fields.push(...describeIgnored(status.skippedCounts["ignored"] ?? 0));
     fields.push(...describeHistory(status.historyIndex), ...describeMissing(status.missingSymbols));
     if (status.deletedAfter !== "") fields.push(`deleted after ${status.deletedAfter}`);
     if (status.activity !== "") fields.push(status.activity);
@@ -249,6 +250,10 @@ class RepoCommands {
     for (const sentence of status.quarantine) this.#print(`  ${sentence}`);
     for (const line of listMissing(status.missingSymbols)) this.#print(`  ${line}`);
   }
+}
+
+function describeIgnored(count: number): string[] {
+  return count === 0 ? [] : [`${count} ${count === 1 ? "file" : "files"} left out by .sourcegraph/ignore`];
 }
 
 /** Nothing while its commits are not counted, or none is to be indexed. */

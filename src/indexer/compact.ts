@@ -1,6 +1,6 @@
 import { hasBit } from "../base/bits.js";
 import { TrawlError } from "../base/errors.js";
-import { unpackLanguage, unpackSkipCode } from "../shard/format.js";
+import { unpackFlags, unpackLanguage, unpackSkipCode } from "../shard/format.js";
 import { KnownSymbols } from "../shard/symbols/known-symbols.js";
 import { ShardReader } from "../shard/shard-reader.js";
 import type { DocumentInput } from "../shard/shard-builder.js";
@@ -105,6 +105,7 @@ function livingDocuments(
       branchMask: reader.documentBranches[document],
       oid: reader.oid(document),
       language: languages[unpackLanguage(info)],
+      flags: unpackFlags(info),
       skipReason: skipReasonFromCode(unpackSkipCode(info)),
     });
   }

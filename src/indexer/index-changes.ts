@@ -1,4 +1,5 @@
 import type { StoredShard } from "../model/shard-record.js";
+import { assert } from "../base/assert.js";
 import { hasBit } from "../base/bits.js";
 import { diffTrees, type TreeChange } from "../git/objects/objects.js";
 import type { StopSignal } from "../git/run/run.js";
@@ -7,7 +8,9 @@ import { unpackSkipCode } from "../shard/format.js";
 import { ShardReader } from "../shard/shard-reader.js";
 import type { ShardSnapshot } from "../store/shard-store.js";
 import { skipReasonFromCode, type SkipReason } from "../model/skip-reason.js";
-import { isRegular, noCounts, type DocumentCounts, type Entry } from "./index-repository.js";
+import { describeProblems, isRegular, noCounts, type DocumentCounts, type Entry } from "./index-repository.js";
+import { type CommitRules, isRulePath, readCommitRules, ruledDirectory } from "./rules/commit-rules.js";
+import { noRules, type PathRules, rulesOfDocument } from "./rules/path-rules.js";
 
 /** A shard that may contain documents of the repository. */
 export interface SourceShard extends StoredShard {
@@ -23,17 +26,21 @@ export interface Delta {
    * subtracted as well.
    */
   readonly dead: DocumentCounts;
-  /** Number of paths that differ, over all branches. */
+  /** Number of paths that differ, or whose rules do, over all branches. */
   readonly changedPathCount: number;
+  /** What is wrong with the rules of the commits. */
+  readonly problems: readonly string[];
 }
 
-/** A live document of a changed path. */
+/** A live document of a path that changed, or whose rules may have. */
 interface OldDocument {
   readonly shardId: number;
   readonly document: number;
+  readonly path: Buffer;
   readonly oid: string;
   readonly branchMask: number;
   readonly isFile: boolean;
+  readonly rules: PathRules;
   readonly skipReason: SkipReason;
   readonly contentBytes: number;
 }
@@ -86,10 +93,12 @@ export async function findDelta(
   stop: StopSignal,
 ): Promise<Delta> {
   const changes = await changedPaths(mirror, old, wanted, stop);
+  const ruled = changedRules(changes);
   const living = wanted.reduce((mask, branch) => mask | (1 << branch.bit), 0);
   const losesBranch = old.some((branch) => (living & (1 << branch.bit)) === 0);
-  const delta: Delta = { tombstones: new Map(), entries: [], dead: noCounts(), changedPathCount: changes.size };
   const documents = new Map<string, OldDocument[]>();
+  const ruleFiles: RuleFile[] = [];
+  const branchless: OldDocument[] = [];
   // Only one shard is open at a time, because small ones share a buffer.
   for (const shard of shards) {
     const bytes = snapshot.get(shard.id);
@@ -98,10 +107,136 @@ export async function findDelta(
     reader.requireChecksum(shard.checksum);
     verify(reader);
     findDocuments(reader, repositoryId, changes, shard, documents);
-    if (losesBranch) buryBranchless(reader, repositoryId, changes, shard, living, delta);
+    findRuleFiles(reader, repositoryId, shard, ruleFiles);
+    if (ruled.size > 0) findRuled(reader, repositoryId, changes, ruled, shard, documents);
+    if (losesBranch) findBranchless(reader, repositoryId, changes, shard, living, branchless);
   }
-  for (const [key, change] of changes) applyChange(change, documents.get(key) ?? [], living, delta);
+  const rules = await rulesOfBranches(mirror, wanted, ruleFiles, changes, stop);
+  addRuled(changes, ruled, documents, rules);
+  const delta: Delta = {
+    tombstones: new Map(),
+    entries: [],
+    dead: noCounts(),
+    changedPathCount: changes.size,
+    problems: wanted.flatMap(({ name, bit }) => describeProblems(name, rulesAt(rules, bit))),
+  };
+  for (const document of branchless) if (!changes.has(document.path.toString("latin1"))) addTombstone(document, delta);
+  for (const [key, change] of changes) applyChange(change, documents.get(key) ?? [], living, rules, delta);
   return delta;
+}
+
+/** A file with rules on some branches, before the changes. */
+interface RuleFile {
+  readonly path: string;
+  readonly oid: string;
+  readonly branchMask: number;
+}
+
+/** Directories with the bits of branches on which a file with rules for them changes. */
+type RuledDirectories = ReadonlyMap<string, number>;
+
+function changedRules(changes: ReadonlyMap<string, PathChange>): RuledDirectories {
+  const ruled = new Map<string, number>();
+  for (const [path, change] of changes) {
+    if (!isRulePath(change.path)) continue;
+    const directory = ruledDirectory(path);
+    for (const { bit } of change.after) ruled.set(directory, (ruled.get(directory) ?? 0) | (1 << bit));
+  }
+  return ruled;
+}
+
+/** The branches on which the rules for the path may have changed. */
+function ruledMask(ruled: RuledDirectories, path: string): number {
+  let mask = ruled.get("") ?? 0;
+  for (let end = path.indexOf("/"); end >= 0; end = path.indexOf("/", end + 1))
+    mask |= ruled.get(path.slice(0, end + 1)) ?? 0;
+  return mask;
+}
+
+function findRuleFiles(
+  reader: ShardReader,
+  repositoryId: number,
+  { tombstones }: SourceShard,
+  found: RuleFile[],
+): void {
+  const repository = reader.repositories.indexOf(repositoryId);
+  for (let document = 0; document < reader.documentCount; document++) {
+    if (reader.documentRepository[document] !== repository || isDead(tombstones, document)) continue;
+    const path = reader.path(document);
+    if (!isRulePath(path)) continue;
+    if (skipReasonFromCode(unpackSkipCode(reader.documentInfo[document])) === "not-regular") continue;
+    const [oid, branchMask] = [reader.oid(document), reader.documentBranches[document]];
+    found.push({ path: path.toString("latin1"), oid, branchMask });
+  }
+}
+
+/** Adds the live documents of files whose rules may have changed to `found`, by path. */
+function findRuled(
+  reader: ShardReader,
+  repositoryId: number,
+  changes: ReadonlyMap<string, PathChange>,
+  ruled: RuledDirectories,
+  { tombstones }: SourceShard,
+  found: Map<string, OldDocument[]>,
+): void {
+  const repository = reader.repositories.indexOf(repositoryId);
+  for (let document = 0; document < reader.documentCount; document++) {
+    if (reader.documentRepository[document] !== repository || isDead(tombstones, document)) continue;
+    const path = reader.path(document).toString("latin1");
+    if (changes.has(path) || ruledMask(ruled, path) === 0) continue;
+    addTo(found, path, describeDocument(reader, document));
+  }
+}
+
+/** The rules of the wanted commits, by bit: files that did not change are in the shards. */
+async function rulesOfBranches(
+  mirror: string,
+  wanted: readonly IndexedBranch[],
+  before: readonly RuleFile[],
+  changes: ReadonlyMap<string, PathChange>,
+  stop: StopSignal,
+): Promise<Map<number, CommitRules>> {
+  const rules = new Map<number, CommitRules>();
+  const changed = [...changes].filter(([, { path }]) => isRulePath(path));
+  for (const { bit } of wanted) {
+    const files = new Map<string, string>();
+    for (const { path, oid, branchMask } of before) if (((branchMask >>> bit) & 1) === 1) files.set(path, oid);
+    for (const [path, { after }] of changed) {
+      const own = after.find((state) => state.bit === bit);
+      if (own === undefined) continue;
+      if (own.oid !== null && own.isFile) files.set(path, own.oid);
+      else files.delete(path);
+    }
+    rules.set(bit, await readCommitRules(mirror, files, stop));
+  }
+  return rules;
+}
+
+/** Adds the branches to the changes on which only the rules for a path have changed. */
+function addRuled(
+  changes: Map<string, PathChange>,
+  ruled: RuledDirectories,
+  documents: ReadonlyMap<string, readonly OldDocument[]>,
+  rules: ReadonlyMap<number, CommitRules>,
+): void {
+  if (ruled.size === 0) return;
+  for (const [path, old] of documents) {
+    const known = changes.get(path);
+    const mask = (known?.after ?? []).reduce((bits, { bit }) => bits & ~(1 << bit), ruledMask(ruled, path));
+    const after: PathChange["after"] = [];
+    for (const { oid, isFile, branchMask, rules: before, path: bytes } of old)
+      for (const [bit, commitRules] of rules)
+        if (isFile && ((branchMask & mask) >>> bit) & 1 && commitRules.at(bytes).key !== before.key)
+          after.push({ bit, oid, isFile });
+    if (known !== undefined) known.after.push(...after);
+    else if (after.length > 0) changes.set(path, { path: old[0].path, after });
+  }
+}
+
+function rulesAt(rules: ReadonlyMap<number, CommitRules>, bit: number): CommitRules {
+  const found = rules.get(bit);
+  assert(found !== undefined, "the rules of each wanted branch are known");
+  return found;
 }
 
 async function changedPaths(
@@ -141,32 +276,32 @@ function findDocuments(
   for (const [key, change] of changes) {
     for (const document of reader.documentsAt(repositoryId, change.path)) {
       if (isDead(shard.tombstones, document)) continue;
-      const old = describeDocument(reader, document);
-      const list = found.get(key);
-      if (list === undefined) found.set(key, [old]);
-      else list.push(old);
+      addTo(found, key, describeDocument(reader, document));
     }
   }
 }
 
-/**
- * Sets tombstones for documents that are only on removed branches. Documents of changed paths are left to
- * `applyChange`.
- */
-function buryBranchless(
+function addTo(found: Map<string, OldDocument[]>, path: string, document: OldDocument): void {
+  const list = found.get(path);
+  if (list === undefined) found.set(path, [document]);
+  else list.push(document);
+}
+
+/** The documents that are only on removed branches, for tombstones. Those of changed paths are left to `applyChange`. */
+function findBranchless(
   reader: ShardReader,
   repositoryId: number,
   changes: ReadonlyMap<string, PathChange>,
   shard: SourceShard,
   living: number,
-  delta: Delta,
+  found: OldDocument[],
 ): void {
   const repository = reader.repositories.indexOf(repositoryId);
   for (let document = 0; document < reader.documentCount; document++) {
     if (reader.documentRepository[document] !== repository || (reader.documentBranches[document] & living) !== 0)
       continue;
     if (isDead(shard.tombstones, document) || changes.has(reader.path(document).toString("latin1"))) continue;
-    addTombstone(describeDocument(reader, document), delta);
+    found.push(describeDocument(reader, document));
   }
 }
 
@@ -176,9 +311,11 @@ function describeDocument(reader: ShardReader, document: number): OldDocument {
   return {
     shardId: reader.id,
     document,
+    path: Buffer.from(reader.path(document)),
     oid: reader.oid(document),
     branchMask: reader.documentBranches[document],
     isFile: skipReason !== "not-regular",
+    rules: rulesOfDocument(reader, document),
     skipReason,
     contentBytes: content < reader.contentCount ? reader.contentStart[content + 1] - reader.contentStart[content] : 0,
   };
@@ -189,20 +326,29 @@ function isDead(tombstones: Uint32Array | undefined, document: number): boolean 
 }
 
 /** A document whose mask is unchanged is kept; one whose mask changes is removed, and added again with the new mask. */
-function applyChange(change: PathChange, documents: readonly OldDocument[], living: number, delta: Delta): void {
-  const masks = new Map<string, { mask: number; oid: string; isFile: boolean }>();
-  const documentKey = (oid: string, isFile: boolean): string => `${oid}${isFile ? "" : "!"}`;
-  for (const { oid, isFile, branchMask } of documents)
-    masks.set(documentKey(oid, isFile), { mask: branchMask & living, oid, isFile });
+function applyChange(
+  change: PathChange,
+  documents: readonly OldDocument[],
+  living: number,
+  rulesByBit: ReadonlyMap<number, CommitRules>,
+  delta: Delta,
+): void {
+  const masks = new Map<string, { mask: number; oid: string; isFile: boolean; rules: PathRules }>();
+  const documentKey = (oid: string, isFile: boolean, rules: PathRules): string =>
+    `${oid}${isFile ? "" : "!"} ${rules.key}`;
+  for (const { oid, isFile, rules, branchMask } of documents)
+    masks.set(documentKey(oid, isFile, rules), { mask: branchMask & living, oid, isFile, rules });
   for (const { bit, oid, isFile } of change.after) {
     for (const state of masks.values()) state.mask &= ~(1 << bit);
     if (oid === null) continue;
-    const state = masks.get(documentKey(oid, isFile));
-    if (state === undefined) masks.set(documentKey(oid, isFile), { mask: 1 << bit, oid, isFile });
+    const rules = isFile ? rulesAt(rulesByBit, bit).at(change.path) : noRules;
+    const key = documentKey(oid, isFile, rules);
+    const state = masks.get(key);
+    if (state === undefined) masks.set(key, { mask: 1 << bit, oid, isFile, rules });
     else state.mask |= 1 << bit;
   }
   for (const document of documents) {
-    const key = documentKey(document.oid, document.isFile);
+    const key = documentKey(document.oid, document.isFile, document.rules);
     const state = masks.get(key);
     if (state !== undefined && state.mask !== 0 && state.mask === (document.branchMask & living)) {
       masks.delete(key);
@@ -210,8 +356,8 @@ function applyChange(change: PathChange, documents: readonly OldDocument[], livi
     }
     addTombstone(document, delta);
   }
-  for (const { mask, oid, isFile } of masks.values())
-    if (mask !== 0) delta.entries.push({ path: change.path, oid, isFile, branchMask: mask });
+  for (const { mask, oid, isFile, rules } of masks.values())
+    if (mask !== 0) delta.entries.push({ path: change.path, oid, isFile, rules, branchMask: mask });
 }
 
 function addTombstone(document: OldDocument, { tombstones, dead }: Delta): void {

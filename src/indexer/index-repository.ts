@@ -1,4 +1,5 @@
 import { fileMode, type TreeEntry } from "../git/objects/objects.js";
+import { TrawlError } from "../base/errors.js";
 import { readBlobs, readByGit } from "../git/objects/read-blobs.js";
 import { listReadable } from "../git/objects/readable-tree.js";
 import type { StopSignal } from "../git/run/run.js";
@@ -13,6 +14,8 @@ import {
   textToIndex,
   type ContentLimits,
 } from "./classify.js";
+import { type CommitRules, isRulePath, readCommitRules } from "./rules/commit-rules.js";
+import { noRules, type PathRules } from "./rules/path-rules.js";
 import type { ShardOutput } from "./shard-output.js";
 
 /**
@@ -32,6 +35,8 @@ export interface Entry {
   readonly oid: string;
   /** True for a file; false for a symbolic link or a submodule. */
   readonly isFile: boolean;
+  /** Of a file, by the commits of these branches. */
+  readonly rules: PathRules;
   branchMask: number;
 }
 
@@ -75,11 +80,16 @@ export interface BranchEntries {
   readonly entries: readonly Entry[];
   /** Number of directories that cannot be read, summed over branches. */
   readonly missingTreeCount: number;
+  /** What is wrong with the rules of the commits. */
+  readonly problems: readonly string[];
 }
+
+/** Paths whose rules are found before the stop flag is looked at again. */
+const pathsPerStopCheck = 4096;
 
 /**
  * Every readable entry of the branches' trees. The same path and blob on several branches is one entry, unless it is a
- * file on one and a link on another.
+ * file on one and a link on another, or the commits have other rules for it.
  */
 export async function entriesOfBranches(
   mirror: string,
@@ -89,24 +99,47 @@ export async function entriesOfBranches(
   const known = new Map<string, Entry>();
   const entries: Entry[] = [];
   let missingTreeCount = 0;
+  const problems: string[] = [];
   for (const branch of branches) {
     const bit = 1 << branch.bit;
     const tree = await listReadable(mirror, branch.commit, stop);
     missingTreeCount += tree.missingCount;
-    for (const item of tree.entries) {
+    const rules = await rulesOfTree(mirror, tree.entries, stop);
+    problems.push(...describeProblems(branch.name, rules));
+    for (const [i, item] of tree.entries.entries()) {
+      if (i % pathsPerStopCheck === 0 && stop()) throw new TrawlError("cancelled", "the listing of files was stopped");
       const isFile = isRegular(item.mode);
-      const key = branches.length > 1 ? `${item.oid} ${isFile} ${item.path.toString("latin1")}` : "";
+      const own = isFile ? rules.at(item.path) : noRules;
+      const key = branches.length > 1 ? `${item.oid} ${isFile} ${own.key} ${item.path.toString("latin1")}` : "";
       const entry = branches.length > 1 ? known.get(key) : undefined;
       if (entry !== undefined) {
         entry.branchMask |= bit;
         continue;
       }
-      const added: Entry = { path: item.path, oid: item.oid, isFile, branchMask: bit };
+      const added: Entry = { path: item.path, oid: item.oid, isFile, rules: own, branchMask: bit };
       entries.push(added);
       if (branches.length > 1) known.set(key, added);
     }
   }
-  return { entries, missingTreeCount };
+  return { entries, missingTreeCount, problems };
+}
+
+async function rulesOfTree(mirror: string, entries: readonly TreeEntry[], stop: StopSignal): Promise<CommitRules> {
+  const files = new Map<string, string>();
+  for (const { path, oid, mode } of entries)
+    if (isRegular(mode) && isRulePath(path)) files.set(path.toString("latin1"), oid);
+  return await readCommitRules(mirror, files, stop);
+}
+
+/** Of the commit of a branch; `isRuleProblem` knows such a text. */
+export function describeProblems(branch: string, { problems }: CommitRules): string[] {
+  return problems.map((problem) => `${problemStart}${JSON.stringify(branch)}: ${problem}`);
+}
+
+const problemStart = "rules of the branch ";
+
+export function isRuleProblem(text: string): boolean {
+  return text.startsWith(problemStart);
 }
 
 /**
@@ -122,6 +155,10 @@ export async function indexEntries(
   const entriesOfBlob = new Map<string, Entry[]>();
   for (const entry of entries) {
     counts.documentCount++;
+    if (entry.rules.isIgnored) {
+      addSkipped(entry, "ignored", context, counts);
+      continue;
+    }
     if (context.quarantined.has(entry.oid)) {
       addSkipped(entry, "quarantined", context, counts);
       continue;
@@ -207,13 +244,14 @@ function addDocument(
   const skipReason = markOfText(text);
   if (skipReason !== "none") skippedCounts[skipReason] = (skippedCounts[skipReason] ?? 0) + 1;
   context.onFile(entry.oid, entry.path, text.length);
-  const language = detectLanguageName(entry.path, text);
+  const language = entry.rules.language || detectLanguageName(entry.path, text);
   context.output.addDocument(content, {
     repositoryId: context.repositoryId,
     path: entry.path,
     branchMask: entry.branchMask,
     oid: entry.oid,
     language,
+    flags: entry.rules.flags,
     skipReason,
   });
 }
@@ -226,7 +264,8 @@ function addSkipped(entry: Entry, skipReason: SkipReason, context: IndexContext,
     branchMask: entry.branchMask,
     oid: entry.oid,
     skipReason,
-    language: skipReason === "quarantined" ? "" : languageOfSkipped(entry, context),
+    language: entry.rules.language || (skipReason === "quarantined" ? "" : languageOfSkipped(entry, context)),
+    flags: entry.rules.flags,
   });
 }
 

@@ -9,6 +9,7 @@ export const skipReasons = {
   quarantined: { code: 6, explanation: "took too much time or memory to index" },
   /** Not a reason: the document has its text, in the bytes of the file. */
   "not-decoded": { code: 7, explanation: "is not UTF-8 and its encoding is not certain: it is searched byte by byte" },
+  ignored: { code: 8, explanation: "is left out by .sourcegraph/ignore of its commit" },
 } as const;
 
 export type SkipReason = keyof typeof skipReasons;

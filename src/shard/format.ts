@@ -3,9 +3,10 @@ import { countHeaderBytes, type SectionFormat } from "./section-layout.js";
 /**
  * Constants of the shard format; FORMAT.md describes it in prose.
  *
- * Versions: 1: first; 2: texts in UTF-8 whatever the encoding of their blobs, and a mark for those that are not.
+ * Versions: 1: first; 2: texts in UTF-8 whatever the encoding of their blobs, and a mark for those that are not; 3: flags of
+ * documents for what `.gitattributes` says.
  */
-export const formatVersion = 2;
+export const formatVersion = 3;
 
 /** "TRWLSHRD" in two little-endian words. */
 export const magic = [0x4c575254, 0x44524853] as const;
@@ -70,11 +71,22 @@ export const shardFormat: SectionFormat<Section> = {
 
 export const headerBytes = countHeaderBytes(sections.length);
 
-/** Packs language number, file-kind mask and skip reason into a word of `documentInfo`. */
-export function packDocumentInfo(language: number, fileKindMask: number, skipCode: number): number {
-  return ((language << 16) | (fileKindMask << 8) | skipCode) >>> 0;
+/** What the attributes of a file decided about its document. */
+export const documentFlags = {
+  /** The language. */
+  language: 1,
+  /** Whether it is generated and vendored, as the next two say, instead of its path. */
+  kinds: 2,
+  generated: 4,
+  vendored: 8,
+} as const;
+
+/** Packs language number, file-kind mask, flags and skip reason into a word of `documentInfo`. */
+export function packDocumentInfo(language: number, fileKindMask: number, flags: number, skipCode: number): number {
+  return ((language << 16) | (fileKindMask << 8) | (flags << 4) | skipCode) >>> 0;
 }
 
 export const unpackLanguage = (info: number): number => info >>> 16;
 export const fileKindMaskOfInfo = (info: number): number => (info >>> 8) & 0xff;
-export const unpackSkipCode = (info: number): number => info & 0xff;
+export const unpackFlags = (info: number): number => (info >>> 4) & 0xf;
+export const unpackSkipCode = (info: number): number => info & 0xf;

@@ -266,6 +266,7 @@ function makeDocuments(
     documentInfo[i] = packDocumentInfo(
       languages.numberOf.get(document.language) ?? 0,
       fileKindMask(document.path.toString("latin1")),
+      document.flags ?? 0,
       skipReasons[document.skipReason].code,
     );
     documentOids.write(document.oid, i * oidBytes, "hex");
@@ -310,6 +311,8 @@ export interface DocumentInput {
   readonly oid: string;
   /** Language name; "" if unknown. */
   readonly language: string;
+  /** See `documentFlags`; none if undefined. */
+  readonly flags?: number;
   readonly skipReason: SkipReason;
 }
 

@@ -11,6 +11,7 @@ import { readIncompleteness } from "../../git/mirror/mirror-directory.js";
 import { localCommand } from "../../git/objects/objects.js";
 import { neverStop, runGit } from "../../git/run/run.js";
 import { entriesOfBranches } from "../../indexer/index-repository.js";
+import { type PathRules, rulesOfDocument } from "../../indexer/rules/path-rules.js";
 import { detachedName, type Repository, mirrorName, mirrorsFolder } from "../../model/repository.js";
 import type { ShardStore } from "../../store/shard-store.js";
 import { otherRemedy, withShard } from "./shard-faults.js";
@@ -124,7 +125,10 @@ async function* documentFaults(
   const wanted = new Map<string, number>();
   try {
     const { entries } = await entriesOfBranches(directory, repository.indexedBranches, neverStop);
-    for (const { oid, path, branchMask } of entries) wanted.set(`${oid} ${path.toString("latin1")}`, branchMask >>> 0);
+    for (const { oid, path, rules, branchMask } of entries) {
+      const key = documentKey(oid, path, rules);
+      wanted.set(key, ((wanted.get(key) ?? 0) | branchMask) >>> 0);
+    }
   } catch (error) {
     if (!(error instanceof TrawlError)) throw error;
     return yield `the files of ${repository.name} cannot be listed: ${errorMessage(error)}`;
@@ -156,12 +160,17 @@ function collect(
   for (let document = 0; document < reader.documentCount; document++) {
     if (record.repositoryIds[reader.documentRepository[document]] !== repositoryId) continue;
     if (tombstones !== undefined && hasBit(tombstones, document)) continue;
-    const key = `${reader.oid(document)} ${reader.path(document).toString("latin1")}`;
+    const key = documentKey(reader.oid(document), reader.path(document), rulesOfDocument(reader, document));
     found.set(key, ((found.get(key) ?? 0) | reader.documentBranches[document]) >>> 0);
   }
 }
 
+/** A file with the rules of its commits, which decide about its language and whether it has a text. */
+function documentKey(oid: string, path: Buffer, rules: PathRules): string {
+  return `${oid}${rules.key === "" ? "" : `,${rules.key}`} ${path.toString("latin1")}`;
+}
+
 function describe(key: string): string {
   const at = key.indexOf(" ");
-  return `${JSON.stringify(decodeByteString(key.slice(at + 1)))} (blob ${key.slice(0, at)})`;
+  return `${JSON.stringify(decodeByteString(key.slice(at + 1)))} (blob ${key.slice(0, at).split(",", 1)[0]})`;
 }

@@ -20,7 +20,7 @@ import type { MissingRevision } from "../source/search-part.js";
 import type { LeftOutNames, SourceRecord, UnsearchedGroup } from "./source-record.js";
 
 /** Files of these kinds have no text that could be searched, or are searched as they are. */
-const withoutGap: ReadonlySet<string> = new Set(["binary", "not-regular", "not-decoded"]);
+const withoutGap: ReadonlySet<string> = new Set(["binary", "not-regular", "not-decoded", "ignored"]);
 
 /** What a source covers: what it chose, and what it left out of that. */
 export interface Covered {

@@ -7,6 +7,7 @@ import {
   type DocumentCounts,
   entriesOfBranches,
   type IndexContext,
+  isRuleProblem,
   indexEntries,
   noCounts,
 } from "../../indexer/index-repository.js";
@@ -48,6 +49,8 @@ export async function indexFetched(
   ) {
     // A restart may have interrupted the complete fetch.
     if (mayRefetch && lacksObjects(repository, mirror)) return lacking;
+    // Those of the rules are found only when something is indexed.
+    warnings.push(...(repository.warnings ?? []).filter(isRuleProblem));
     return { kind: "unchanged", repositoryId: repository.id, fetched: date, warnings, cut };
   }
   const name = stateName(wanted);
@@ -63,7 +66,8 @@ export async function indexFetched(
       "none of the directories of the indexed branches can be read: the repository is damaged",
     );
   }
-  const { branches, counts, replaces, tombstones } = result;
+  const { branches, counts, replaces, tombstones, problems } = result;
+  warnings.push(...problems.slice(0, problemsMax));
   const lacks = lacksObjects(counts, mirror);
   if (lacks && mayRefetch && !input.rebuild && repository.generation > 0) return lacking;
   return {
@@ -158,7 +162,12 @@ export interface IndexResult {
   readonly counts: DocumentCounts;
   readonly replaces: boolean;
   readonly tombstones: ReadonlyMap<number, readonly number[]>;
+  /** What is wrong with the rules of the commits. */
+  readonly problems: readonly string[];
 }
+
+/** Problems with rules that are listed. */
+const problemsMax = 20;
 
 /** Indexes the differences from the last generation; undefined if that is impossible or not worthwhile. */
 async function indexChanges(
@@ -184,7 +193,7 @@ async function indexChanges(
   };
   activity.enter("indexing", repository.id, stateName(wanted), stepAllowanceMs);
   await indexEntries(delta.entries, context, counts);
-  return { branches, counts, replaces: false, tombstones: delta.tombstones };
+  return { branches, counts, replaces: false, tombstones: delta.tombstones, problems: delta.problems };
 }
 
 /**
@@ -232,12 +241,12 @@ async function indexWhole(
 ): Promise<IndexResult | undefined> {
   const branches = [...wanted].map(([name, commit], bit) => ({ name, commit, bit }));
   const counts = noCounts();
-  const { entries, missingTreeCount } = await entriesOfBranches(context.mirror, branches, context.stop);
+  const { entries, missingTreeCount, problems } = await entriesOfBranches(context.mirror, branches, context.stop);
   if (entries.length === 0 && missingTreeCount > 0) return undefined;
   if (missingTreeCount > 0) counts.skippedCounts["missing"] = missingTreeCount;
   activity.enter("indexing", context.repositoryId, stateName(wanted), stepAllowanceMs);
   await indexEntries(entries, context, counts);
-  return { branches, counts, replaces: true, tombstones: new Map() };
+  return { branches, counts, replaces: true, tombstones: new Map(), problems };
 }
 
 /** The default branch and the configured branches, if they exist. */

@@ -4,12 +4,14 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { setBit, hasBit } from "../../../src/base/bits.js";
 import { neverStop } from "../../../src/base/stop-signal.js";
-import { listTree } from "../../../src/git/objects/objects.js";
 import { assignBranchBits, findDelta, type Delta } from "../../../src/indexer/index-changes.js";
-import { entriesOfBranches, isRegular } from "../../../src/indexer/index-repository.js";
+import { entriesOfBranches } from "../../../src/indexer/index-repository.js";
+import { rulesOfDocument } from "../../../src/indexer/rules/path-rules.js";
+import { skipReasons } from "../../../src/model/skip-reason.js";
 import type { IndexedBranch } from "../../../src/model/repository.js";
 import { loadKernel } from "../../../src/native/kernel/load.js";
 import { ShardBuilder } from "../../../src/shard/shard-builder.js";
+import { unpackSkipCode } from "../../../src/shard/format.js";
 import { ShardReader } from "../../../src/shard/shard-reader.js";
 import { ShardStore } from "../../../src/store/shard-store.js";
 import type { FixtureFile, GitFixture } from "../../support/git-fixture.js";
@@ -84,9 +86,11 @@ class Index {
   async add(entries: Delta["entries"]): Promise<void> {
     if (entries.length === 0) return;
     const builder = new ShardBuilder(kernel, undefined);
-    for (const { path, oid, isFile, branchMask } of entries) {
-      const document = { repositoryId, path, branchMask, oid, language: "" };
-      if (isFile) builder.addDocument(builder.addContent(oid, Buffer.from(oid)), { ...document, skipReason: "none" });
+    for (const { path, oid, isFile, rules, branchMask } of entries) {
+      const document = { repositoryId, path, branchMask, oid, language: rules.language, flags: rules.flags };
+      if (isFile && rules.isIgnored) builder.addSkipped({ ...document, skipReason: "ignored" });
+      else if (isFile)
+        builder.addDocument(builder.addContent(oid, Buffer.from(oid)), { ...document, skipReason: "none" });
       else builder.addSkipped({ ...document, skipReason: "not-regular" });
     }
     const bytes = builder.build((byteCount) => Buffer.alloc(byteCount));
@@ -118,23 +122,30 @@ class Index {
     return delta;
   }
 
-  /** `path oid`, with "!" for what is no file, for each living document on the branch; sorted. */
+  /** `path oid`, with "!" for what is no file, and its rules, for each living document on the branch; sorted. */
   documentsOn(bit: number): string[] {
     return [...this.#readers.values()]
       .flatMap(({ reader, tombstones }) =>
         Array.from({ length: reader.documentCount }, (_, document) => {
           if (hasBit(tombstones, document) || (reader.documentBranches[document]! & (1 << bit)) === 0) return [];
-          const isFile = reader.contentId(document) < reader.contentCount;
-          return [`${reader.path(document).toString()} ${reader.oid(document)}${isFile ? "" : "!"}`];
+          const isFile = unpackSkipCode(reader.documentInfo[document]!) !== skipReasons["not-regular"].code;
+          const rules = rulesOfDocument(reader, document);
+          const path = reader.path(document).toString();
+          return [`${path} ${reader.oid(document)}${isFile ? "" : "!"}${rules.key && ` ${rules.key}`}`];
         }).flat(),
       )
       .sort();
   }
 }
 
+/** The files of a commit in the same form, as they are indexed without anything to compare with. */
 async function treeOf(mirror: string, commit: string): Promise<string[]> {
-  const entries = await listTree(mirror, commit, "without-sizes", neverStop);
-  return entries.map(({ path, oid, mode }) => `${path.toString()} ${oid}${isRegular(mode) ? "" : "!"}`).sort();
+  const { entries } = await entriesOfBranches(mirror, [{ name: "main", bit: 0, commit }], neverStop);
+  return entries
+    .map(
+      ({ path, oid, isFile, rules }) => `${path.toString()} ${oid}${isFile ? "" : "!"}${rules.key && ` ${rules.key}`}`,
+    )
+    .sort();
 }
 
 async function comparedIndex(t: Test, source: GitFixture, branches: readonly IndexedBranch[]): Promise<Index> {
@@ -158,6 +169,20 @@ function wantedBranches(source: GitFixture, old: readonly IndexedBranch[]): Inde
 const link: FixtureFile = { symlink: "one" };
 const choices: readonly FixtureFile[] = ["one", "two", "three", link, { deleted: true }, { executable: "one" }];
 
+/** Files with rules, and what they may say. */
+const ruleChoices: readonly (readonly [path: string, text: FixtureFile])[] = [
+  [".gitattributes", "* linguist-language=Go\n/a linguist-vendored\n"],
+  [".gitattributes", "[attr]made linguist-generated linguist-language=C++\ndir/* made\n"],
+  [".gitattributes", { deleted: true }],
+  ["dir/.gitattributes", "c -linguist-generated !linguist-language\n"],
+  ["dir/.gitattributes", "d made\n"],
+  ["dir/.gitattributes", { deleted: true }],
+  ["dir/.gitattributes", link],
+  [".sourcegraph/ignore", "dir\n"],
+  [".sourcegraph/ignore", "*\n"],
+  [".sourcegraph/ignore", { deleted: true }],
+];
+
 t.test("after each of many changes the documents of every branch are those of its tree", async (t) => {
   const next = randomFrom(seed);
   const source = fixture(t);
@@ -166,12 +191,14 @@ t.test("after each of many changes the documents of every branch are those of it
   for (const branch of names) source.commit({ branch, files: { a: "one", b: branch, "dir/c": "same" } });
   const first = names.map((name, bit) => ({ name, bit, commit: source.git("rev-parse", name) }));
   const index = await comparedIndex(t, source, first);
-  for (let round = 0; round < runs(6); round++) {
+  for (let round = 0; round < runs(100); round++) {
     const branches = index.branches.map(({ name }) => name);
     for (const branch of branches.filter(() => next(3) > 0)) {
       const changed = Array.from({ length: 1 + next(2) }, () => paths[next(paths.length)]!);
       const files = Object.fromEntries(changed.map((path) => [path, choices[next(choices.length)]!]));
-      source.commit({ branch, files: { ...files, kept: "x" }, orphan: next(6) === 0 });
+      const [ruled, said] = ruleChoices[next(ruleChoices.length)]!;
+      const rules = next(2) === 0 ? {} : { [ruled]: said };
+      source.commit({ branch, files: { ...files, ...rules, kept: "x" }, orphan: next(6) === 0 });
     }
     // Sometimes one branch is renamed, or replaced by a copy of another.
     const [target = "main", other = "main"] = [branches[next(3)], branches[next(3)]];
@@ -184,6 +211,37 @@ t.test("after each of many changes the documents of every branch are those of it
     for (const { name, bit, commit } of wanted)
       t.same(index.documentsOn(bit), await treeOf(source.path, commit), `round ${round}, ${name}`);
   }
+});
+
+t.test("a changed file with rules touches the files for which it changes them", async (t) => {
+  const source = fixture(t);
+  const files = { "a.c": "one", "dir/b.c": "two", "dir/c.go": "three", "directory/d.c": "four" };
+  const before = source.commit({ branch: "main", files: { ...files, "dir/.gitattributes": "*.c linguist-vendored" } });
+  const index = await comparedIndex(t, source, [{ name: "main", bit: 0, commit: before }]);
+  const touched = async (changes: Record<string, FixtureFile>): Promise<string[]> => {
+    const commit = source.commit({ branch: "main", files: changes });
+    const delta = await index.update(source.path, [{ name: "main", bit: 0, commit }]);
+    t.same(index.documentsOn(0), await treeOf(source.path, commit));
+    return delta.entries.map(({ path, rules }) => `${path.toString()} ${rules.key}`).sort();
+  };
+  t.same(await touched({ "dir/.gitattributes": "*.c linguist-vendored linguist-language=C++" }), [
+    "dir/.gitattributes ",
+    "dir/b.c 11:C%2B%2B",
+  ]);
+  t.same(await touched({ "dir/.gitattributes": "# more\n*.c linguist-language=cpp linguist-vendored" }), [
+    "dir/.gitattributes ",
+  ]);
+  t.same(await touched({ ".sourcegraph/ignore": "dir/b*" }), [".sourcegraph/ignore ", "dir/b.c 11i:C%2B%2B"]);
+  t.same(
+    await touched({ "dir/b.c": "changed" }),
+    ["dir/b.c 11i:C%2B%2B"],
+    "which files have rules is known from shards",
+  );
+  t.same(
+    await touched({ ".sourcegraph/ignore": "dir/b" }),
+    [".sourcegraph/ignore "],
+    "it says the same in another way",
+  );
 });
 
 t.test("only changed paths are touched, and what they subtract is counted", async (t) => {

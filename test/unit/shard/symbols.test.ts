@@ -258,7 +258,7 @@ t.test("damage is refused or read within bounds, whatever the checksum says", (t
 
 const latin1 = (text: string): string => Buffer.from(text).toString("latin1");
 
-/** The symbols of the parts of `test/frozen/shard-2.bin` in `test/frozen/symbols-3.bin`. They must never change. */
+/** The symbols of the parts of `test/frozen/shard-3.bin` in `test/frozen/symbols-3.bin`. They must never change. */
 const frozenSymbols: readonly Given["symbols"][] = [
   [
     ["main", 1, 4, "function", ""],
@@ -281,7 +281,7 @@ function buildFrozen(shard: ShardReader): Buffer {
 
 /** `FREEZE=1` writes the file of the current version, which is done once, when a version is born. */
 t.test("symbols of format version 3 stay readable", (t) => {
-  const shard = new ShardReader(1, readFileSync("test/frozen/shard-2.bin"));
+  const shard = new ShardReader(1, readFileSync("test/frozen/shard-3.bin"));
   const path = `test/frozen/symbols-${symbolFormatVersion}.bin`;
   if (process.env["FREEZE"] !== undefined) writeFileSync(path, buildFrozen(shard));
   const frozen = readFileSync("test/frozen/symbols-3.bin");

@@ -39,6 +39,7 @@ const reasonTexts: Readonly<Record<string, ReasonText>> = {
   binary: choice("Files that are not text"),
   "not-regular": choice("Symbolic links and submodules"),
   "not-decoded": choice("Files in an unknown encoding, searched byte by byte"),
+  ignored: choice("Files whose text is left out by .sourcegraph/ignore"),
   fork: choice("Forks, which the query does not choose"),
   archived: choice("Archived repositories, which the query does not choose"),
 };

@@ -1,0 +1,186 @@
+import { BoundedMap } from "../../base/bounded-map.js";
+import { type AttributeFile, parseAttributeFile } from "../../git/attributes/attribute-file.js";
+import { AttributeStack } from "../../git/attributes/attribute-stack.js";
+import type { AttributeValue } from "../../git/attributes/attribute-file.js";
+import { readBlobs } from "../../git/objects/read-blobs.js";
+import type { StopSignal } from "../../git/run/run.js";
+import { hasGeneratedPath, hasVendoredPath } from "../../model/file-weight.js";
+import { languageByName } from "../../model/language.js";
+import { documentFlags } from "../../shard/format.js";
+import { ignoreBytesMax, type IgnoreFile, ignorePath, parseIgnoreFile } from "./ignore-file.js";
+import { makeRules, noRules, type PathRules } from "./path-rules.js";
+
+const attributesName = ".gitattributes";
+const attributesNameBytes = Buffer.from(attributesName);
+const ignorePathBytes = Buffer.from(ignorePath);
+const slash = 47;
+
+/** Of the attributes of linguist, those that mean something for a search; the others are about statistics of GitHub. */
+const wantedAttributes = ["linguist-language", "linguist-generated", "linguist-vendored"] as const;
+
+/** Bounds of the attributes of a commit: with more, it has none. */
+export const attributeFilesMax = 1_000;
+export const attributeBytesMax = 1 << 20;
+export const attributeRulesMax = 1_000;
+
+/** Of the text of attribute files that a thread keeps in its parsed form. */
+const keptBytesMax = 4 << 20;
+const keptCommitsMax = 16;
+
+const readSilenceMs = 60_000;
+
+/** The files with rules that a commit has: oids by path, which has one character per byte. */
+export type RuleFiles = ReadonlyMap<string, string>;
+
+/** Whether a regular file at this path has rules for others. */
+export function isRulePath(path: Buffer): boolean {
+  if (path.equals(ignorePathBytes)) return true;
+  const from = path.length - attributesNameBytes.length;
+  if (from < 0 || (from > 0 && path[from - 1] !== slash)) return false;
+  return attributesNameBytes.equals(path.subarray(from));
+}
+
+/** The directory whose files a file with rules is about: "" or with a slash at the end. */
+export function ruledDirectory(path: string): string {
+  return path === ignorePath ? "" : path.slice(0, -attributesName.length);
+}
+
+/** What a commit's own files say of its other files. */
+export class CommitRules {
+  readonly #attributes: AttributeStack;
+  readonly #ignore: IgnoreFile;
+  /** What is wrong with them: `FILE: …`. */
+  readonly problems: readonly string[];
+
+  constructor(attributes: AttributeStack, ignore: IgnoreFile, problems: readonly string[]) {
+    this.#attributes = attributes;
+    this.#ignore = ignore;
+    this.problems = problems;
+  }
+
+  get isEmpty(): boolean {
+    return this.#attributes.isEmpty && this.#ignore.isEmpty;
+  }
+
+  /** The rules for a regular file. */
+  at(path: Buffer): PathRules {
+    if (this.isEmpty) return noRules;
+    const isIgnored = !this.#ignore.isEmpty && this.#ignore.matches(path.toString());
+    const values = this.#attributes.attributesAt(path.toString("latin1"));
+    if (values.size === 0) return isIgnored ? onlyIgnored : noRules;
+    return makeRules(languageOfValue(values.get("linguist-language")), kindFlags(values, path), isIgnored);
+  }
+}
+
+const onlyIgnored = makeRules("", 0, true);
+
+/** An unknown name has no effect. linguist writes a hyphen for a space. */
+function languageOfValue(value: AttributeValue | undefined): string {
+  if (typeof value !== "string") return "";
+  return (languageByName(value) ?? languageByName(value.replaceAll("-", " ")))?.name ?? "";
+}
+
+/** If one of the kinds is given, the path decides about the other. */
+function kindFlags(values: ReadonlyMap<string, AttributeValue>, path: Buffer): number {
+  const generated = isSet(values.get("linguist-generated"));
+  const vendored = isSet(values.get("linguist-vendored"));
+  if (generated === undefined && vendored === undefined) return 0;
+  const lowered = path.toString().toLowerCase();
+  const isGenerated = generated ?? hasGeneratedPath(lowered);
+  const isVendored = vendored ?? hasVendoredPath(lowered);
+  return documentFlags.kinds | (isGenerated ? documentFlags.generated : 0) | (isVendored ? documentFlags.vendored : 0);
+}
+
+/** As linguist reads it: `linguist-generated=false` is `-linguist-generated`. */
+function isSet(value: AttributeValue | undefined): boolean | undefined {
+  return value === undefined || value === null ? undefined : value !== false && value !== "false";
+}
+
+/** By oid. */
+const keptFiles = new BoundedMap<string, KeptFile>(keptBytesMax, ({ byteCount }) => 256 + byteCount);
+interface KeptFile {
+  readonly file: AttributeFile;
+  readonly byteCount: number;
+}
+
+/** By what files they were made of. */
+const keptRules = new BoundedMap<string, CommitRules>(keptCommitsMax, () => 1);
+
+/** The rules of a commit that has these files, read from its mirror. A file that cannot be read has none. Throws `git`, `cancelled`. */
+export async function readCommitRules(mirror: string, files: RuleFiles, stop: StopSignal): Promise<CommitRules> {
+  const name = [...files]
+    .map(([path, oid]) => `${oid} ${path}`)
+    .sort()
+    .join("\0");
+  const known = keptRules.get(name);
+  if (known !== undefined) return known;
+  const problems: string[] = [];
+  const ignore = await readIgnore(mirror, files, problems, stop);
+  const attributes = await readAttributes(mirror, files, problems, stop);
+  const rules = new CommitRules(attributes, ignore, problems);
+  keptRules.set(name, rules);
+  return rules;
+}
+
+const noAttributes = new AttributeStack(new Map(), []);
+
+async function readIgnore(mirror: string, files: RuleFiles, problems: string[], stop: StopSignal): Promise<IgnoreFile> {
+  let text = "";
+  const oid = files.get(ignorePath);
+  if (oid !== undefined)
+    await readBlobs(options(mirror, ignoreBytesMax, stop), [oid], (_, outcome) => {
+      if (outcome.kind === "content") text = outcome.content.toString();
+      else problems.push(`${ignorePath}: ${unreadable(outcome.kind, ignoreBytesMax)}: nothing is left out`);
+    });
+  const ignore = parseIgnoreFile(text);
+  problems.push(...ignore.problems.map((problem) => `${ignorePath}: ${problem}`));
+  return ignore;
+}
+
+async function readAttributes(
+  mirror: string,
+  files: RuleFiles,
+  problems: string[],
+  stop: StopSignal,
+): Promise<AttributeStack> {
+  const paths = [...files.keys()].filter((path) => path !== ignorePath);
+  const give = (problem: string): AttributeStack => {
+    problems.push(`${attributesName}: ${problem}: attributes have no effect`);
+    return noAttributes;
+  };
+  if (paths.length > attributeFilesMax) return give(`more than ${attributeFilesMax} files`);
+  const byDirectory = new Map<string, AttributeFile>();
+  const unknown: string[] = [];
+  for (const path of paths) {
+    const kept = keptFiles.get(files.get(path) ?? "");
+    if (kept === undefined) unknown.push(path);
+    else byDirectory.set(directoryName(path), kept.file);
+  }
+  let unread: string | undefined;
+  const oids = unknown.map((path) => files.get(path) ?? "");
+  await readBlobs(options(mirror, attributeBytesMax, stop), oids, (index, outcome) => {
+    const path = unknown[index];
+    if (outcome.kind !== "content") {
+      unread = `${Buffer.from(path, "latin1").toString()} ${unreadable(outcome.kind, attributeBytesMax)}`;
+      return;
+    }
+    const file = parseAttributeFile(outcome.content.toString("latin1"));
+    keptFiles.set(oids[index], { file, byteCount: outcome.content.length });
+    byDirectory.set(directoryName(path), file);
+  });
+  if (unread !== undefined) return give(unread);
+  const stack = new AttributeStack(byDirectory, wantedAttributes);
+  return stack.ruleCount > attributeRulesMax ? give(`more than ${attributeRulesMax} lines for linguist`) : stack;
+}
+
+function options(directory: string, contentBytesMax: number, stop: StopSignal) {
+  return { directory, contentBytesMax, silenceMs: readSilenceMs, stop };
+}
+
+function unreadable(kind: "missing" | "too-large", bytesMax: number): string {
+  return kind === "missing" ? "is not in the mirror" : `has more than ${bytesMax >> 10} KiB`;
+}
+
+function directoryName(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf("/")));
+}
