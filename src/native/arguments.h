@@ -22,7 +22,7 @@ struct Words {
 
 class Arguments {
  public:
-  static constexpr size_t countMax = 40;
+  static constexpr size_t countMax = 48;
 
   Arguments(napi_env env, napi_callback_info info) : env_(env) {
     size_t count = countMax;

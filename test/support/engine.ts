@@ -31,6 +31,8 @@ export interface TestDocument {
   readonly branchMask?: number;
   /** By default that which the indexer finds. */
   readonly language?: string;
+  /** See `documentFlags`. */
+  readonly flags?: number;
   readonly skipReason?: SkipReason;
   /** Without it, each document has its own, although its content may be that of another. */
   readonly oid?: string;
@@ -94,6 +96,7 @@ export function testShard(
       path: typeof document.path === "string" ? Buffer.from(document.path) : document.path,
       branchMask: document.branchMask ?? 1,
       oid: document.oid ?? i.toString(16).padStart(40, "0"),
+      flags: document.flags ?? 0,
       language: document.language ?? detectLanguageName(Buffer.from(document.path), Buffer.from(document.content)),
       skipReason: document.skipReason ?? "none",
     };

@@ -23,6 +23,7 @@ import {
 /** The arguments of `rankShard`, in its order. */
 const names = [
   ...["content", "contentStart", "contentFirstUnit", "contentFirstDocument", "documentRepository", "documentBranches"],
+  "documentInfo",
   ...[
     "pathStart",
     "paths",
@@ -115,7 +116,14 @@ class RankCall {
 function ofLengths(call: RankCall): Refused {
   const partCount = call.array("symbols.contents").length;
   const cut: readonly Name[] = [
-    ...(["contentFirstUnit", "contentFirstDocument", "documentBranches", "pathStart", "postingStart"] as const),
+    ...([
+      "contentFirstUnit",
+      "contentFirstDocument",
+      "documentBranches",
+      "documentInfo",
+      "pathStart",
+      "postingStart",
+    ] as const),
     ...(["foldPlaces", "groups", "symbols.firstUnits", "symbols.recordStarts"] as const),
     ...(["symbols.nameParts", "symbols.postingStart", "limits", "totals"] as const),
   ];

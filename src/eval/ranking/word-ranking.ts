@@ -221,8 +221,8 @@ function findSections(reader: ShardReader): KnownSections {
   if (found !== undefined && found.sections.pathTrigrams.length > 0) return found;
   const trigrams = findPathTrigrams(reader);
   const { content, contentStart, contentFirstUnit, contentFirstDocument, contentCount } = reader;
-  const { documentRepository, documentBranches, pathStart, paths, keys, postingStart, postings, foldExceptions } =
-    reader;
+  const { documentRepository, documentBranches, documentInfo, pathStart, paths } = reader;
+  const { keys, postingStart, postings, foldExceptions } = reader;
   const sections: RankedSections = {
     content,
     contentStart,
@@ -230,6 +230,7 @@ function findSections(reader: ShardReader): KnownSections {
     contentFirstDocument,
     documentRepository,
     documentBranches,
+    documentInfo,
     pathStart,
     paths,
     keys,

@@ -68,6 +68,9 @@ bool namesTest(const Extension& extension) {
   return (end[0] == '.' || end[0] == '_' || end[0] == '-') && (end.substr(1) == "test" || end.substr(1) == "spec");
 }
 
+// The flags of a document, as `documentFlags` of src/shard/format.ts.
+constexpr uint32_t areKindsGiven = 2, isGenerated = 4, isVendored = 8;
+
 // What the folders and the name of a path tell.
 struct PathKinds {
   bool isVendored = false, isGenerated = false, isTest = false, isExample = false, isText = false;
@@ -88,7 +91,7 @@ struct PathKinds {
 
 }  // namespace
 
-double weighFile(Text text) {
+double weighFile(Text text, uint32_t info) {
   const string_view path(reinterpret_cast<const char*>(text.data), text.length);
   PathKinds kinds;
   size_t from = 0;
@@ -106,6 +109,11 @@ double weighFile(Text text) {
   kinds.isTest = kinds.isTest || namesTest(extension) || isPythonTest || path.ends_with("_mock.go");
   const bool isDeclaration = endsWithOneOf(path, declarationEndings, std::size(declarationEndings));
   kinds.isText = kinds.isText || (extension.stem.size() < path.size() && isOneOf(extension.text, textExtensions));
+  const uint32_t flags = info >> 4;
+  if (flags & areKindsGiven) {
+    kinds.isGenerated = (flags & isGenerated) != 0;
+    kinds.isVendored = (flags & isVendored) != 0;
+  }
   double factor = 1;
   if (kinds.isVendored) factor *= 0.4;
   if (kinds.isGenerated) factor *= 0.4;

@@ -7,7 +7,7 @@
 namespace trawl {
 namespace {
 
-constexpr size_t shardArgumentCount = 18;
+constexpr size_t shardArgumentCount = 19;
 constexpr size_t symbolArgumentCount = 14;
 constexpr size_t queryLeavesMax = 30;
 
@@ -23,7 +23,7 @@ bool isSound(const RankedShard& shard) {
   const bool arePathTrigramsSound = shard.pathTrigrams.length == 0 || shard.pathTrigrams.length == 2048;
   return shard.contentStart.length > 0 && shard.contentFirstUnit.length == shard.contentStart.length &&
          shard.contentFirstDocument.length == shard.contentStart.length + 1 && shard.documentBranches.length == documentCount &&
-         shard.pathStart.length == documentCount + 1 && shard.postings.starts.length == shard.postings.keys.length + 1 &&
+         shard.documentInfo.length == documentCount && shard.pathStart.length == documentCount + 1 && shard.postings.starts.length == shard.postings.keys.length + 1 &&
          areVerdictsSound && shard.groupsLength == shard.contentStart.length &&
          shard.foldPlaces.length % 2 == 0 && arePathTrigramsSound;
 }
@@ -44,18 +44,19 @@ RankedShard shardAt(Arguments& given, size_t at) {
   shard.contentFirstDocument = list(given, at + 3);
   shard.documentRepository = list(given, at + 4);
   shard.documentBranches = list(given, at + 5);
-  shard.pathStart = list(given, at + 6);
-  shard.paths = given.bytes(at + 7);
-  shard.postings = {list(given, at + 8), list(given, at + 9), given.bytes(at + 10)};
-  shard.pathTrigrams = list(given, at + 11);
-  shard.foldExceptions = list(given, at + 12);
-  shard.foldPlaces = list(given, at + 13);
-  Text groups = given.bytes(at + 14);
+  shard.documentInfo = list(given, at + 6);
+  shard.pathStart = list(given, at + 7);
+  shard.paths = given.bytes(at + 8);
+  shard.postings = {list(given, at + 9), list(given, at + 10), given.bytes(at + 11)};
+  shard.pathTrigrams = list(given, at + 12);
+  shard.foldExceptions = list(given, at + 13);
+  shard.foldPlaces = list(given, at + 14);
+  Text groups = given.bytes(at + 15);
   shard.groups = const_cast<uint8_t*>(groups.data);
   shard.groupsLength = groups.length;
-  shard.tombstones = list(given, at + 15);
-  shard.repositories = list(given, at + 16);
-  shard.verdicts = given.bytes(at + 17);
+  shard.tombstones = list(given, at + 16);
+  shard.repositories = list(given, at + 17);
+  shard.verdicts = given.bytes(at + 18);
   given.need(given.sound() && isSound(shard));
   return shard;
 }

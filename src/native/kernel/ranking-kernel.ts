@@ -9,6 +9,7 @@ export interface RankedSections {
   readonly contentFirstDocument: Uint32Array;
   readonly documentRepository: Uint32Array;
   readonly documentBranches: Uint32Array;
+  readonly documentInfo: Uint32Array;
   readonly pathStart: Uint32Array;
   readonly paths: Uint8Array;
   readonly keys: Uint32Array;
@@ -158,6 +159,7 @@ export function rankArguments(request: RankRequest): RankArgument[] {
     sections.contentFirstDocument,
     sections.documentRepository,
     sections.documentBranches,
+    sections.documentInfo,
     sections.pathStart,
     sections.paths,
     sections.keys,

@@ -464,9 +464,11 @@ class ShardRanker {
     return {shard_.paths.data + from, to - 1 - from};
   }
 
-  double weigh(size_t document) { return weighText(lowered(pathOf(document), lowered_)); }
+  double weigh(size_t document) { return weighText(lowered(pathOf(document), lowered_), document); }
 
-  static double weighText(std::string_view path) { return weighFile({reinterpret_cast<const uint8_t*>(path.data()), path.size()}); }
+  double weighText(std::string_view path, size_t document) const {
+    return weighFile({reinterpret_cast<const uint8_t*>(path.data()), path.size()}, shard_.documentInfo[document]);
+  }
 
   unsigned groupOf(uint32_t content) const {
     require(content <= shard_.contentCount());
@@ -803,7 +805,7 @@ class ShardRanker {
     const Text path = pathOf(one.document);
     spend(path.length);
     const std::string_view lower = lowered(path, lowered_);
-    const double fileFactor = weighText(lower);
+    const double fileFactor = weighText(lower, one.document);
     const PathFeatures inPath = findInPath(words_, lower);
     const bool maySymbol = mayBeNamed && hasContent && rowCount > 0 && symbols_.areKnown;
     const auto isBound = [&](bool symbol) {

@@ -20,7 +20,7 @@ struct PostingSections {
 struct RankedShard {
   Text content;
   WordList contentStart, contentFirstUnit, contentFirstDocument;
-  WordList documentRepository, documentBranches, pathStart;
+  WordList documentRepository, documentBranches, documentInfo, pathStart;
   Text paths;
   PostingSections postings;
   WordList tombstones;

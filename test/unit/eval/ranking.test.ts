@@ -9,6 +9,7 @@ import { ControlBlock } from "../../../src/protocol/control-block.js";
 import { decodeDocuments, encodeRanked } from "../../../src/protocol/rank-messages.js";
 import type { SearchOptions } from "../../../src/protocol/search-options.js";
 import { planQuery } from "../../../src/query/plan/plan-query.js";
+import { documentFlags } from "../../../src/shard/format.js";
 import { fc, runs } from "../../support/property.js";
 import { neverStopped, runEngine, testRepository, testShard, type TestShard } from "../../support/engine.js";
 import { largeBudget, rankedTarget, rankOptions } from "../../support/ranking.js";
@@ -80,8 +81,16 @@ const withoutParts = (one: ShardBest["best"][number]): ShardBest["best"][number]
 const pathsOf = ({ best }: ShardBest): string[] => best.map(({ path }) => path);
 
 /** Files as `[path, content]`. */
-function shardOf(files: readonly (readonly [path: string, content: string, repositoryId?: number])[]): TestShard {
-  const documents = files.map(([path, content, repositoryId]) => ({ path, content, repositoryId: repositoryId ?? 1 }));
+/** `flags` as `documentFlags`. */
+type RankedFile = readonly [path: string, content: string, repositoryId?: number, flags?: number];
+
+function shardOf(files: readonly RankedFile[]): TestShard {
+  const documents = files.map(([path, content, repositoryId = 1, flags = 0]) => ({
+    path,
+    content,
+    repositoryId,
+    flags,
+  }));
   return testShard(kernel, documents, repositories);
 }
 
@@ -362,6 +371,31 @@ const fileNames =
   );
 const endings = ".go .js .ts .mts .md .json .py .h .sum .lock .map .js.map .yaml .c1 .".split(" ");
 
+t.test("what attributes say of a file counts instead of its path", (t) => {
+  const { kinds, generated, vendored } = documentFlags;
+  const files: RankedFile[] = [
+    ["vendor/own.c", "def flush", 1, kinds],
+    ["dist/own.c", "def flush", 1, kinds | vendored],
+    ["src/made.c", "def flush", 1, kinds | generated],
+    ["dist/path.c", "def flush", 1],
+    ["src/both.c", "def flush", 1, kinds | generated | vendored],
+  ];
+  const { best } = rank(shardOf(files), "flush");
+  t.same(
+    new Map(best.map(({ path, parts }) => [path, parts?.fileFactor])),
+    new Map([
+      ["vendor/own.c", 1],
+      ["dist/own.c", 0.4],
+      ["dist/path.c", 0.4],
+      ["src/made.c", 0.4],
+      ["src/both.c", 0.4 * 0.4],
+    ]),
+  );
+  t.equal(best[0]?.path, "vendor/own.c");
+  t.equal(best.at(-1)?.path, "src/both.c");
+  t.end();
+});
+
 t.test("the kernel ranks random texts the same", (t) => {
   const text = fc.array(fc.constantFrom(...fragments), { maxLength: 40 }).map((parts) => parts.join(" "));
   const path = fc
@@ -372,7 +406,9 @@ t.test("the kernel ranks random texts the same", (t) => {
       fc.constantFrom("", ...endings),
     )
     .map(([parts, name, number, ending]) => [...parts, name + number + ending].join("/"));
-  const file = fc.tuple(path, text, fc.constantFrom(1, 2));
+  const { kinds, generated, vendored } = documentFlags;
+  const flags = fc.constantFrom(0, 0, 0, kinds, kinds | generated, kinds | vendored, kinds | generated | vendored);
+  const file = fc.tuple(path, text, fc.constantFrom(1, 2), flags);
   const files = fc.uniqueArray(file, {
     selector: ([path, , repository]) => `${repository} ${path}`,
     minLength: 1,
