@@ -11,6 +11,7 @@ import {
   textToIndex,
   trigramCheckBytesMin,
 } from "../../indexer/classify.js";
+import { type PathRules, rulesOfKey } from "../../indexer/rules/path-rules.js";
 import { textKinds } from "../../native/packs/packs.js";
 import { ShardReader } from "../../shard/shard-reader.js";
 import type { IndexLimits } from "../../protocol/ingest-messages.js";
@@ -48,8 +49,8 @@ export async function answerKeepDocuments(request: CacheDocuments, context: Read
   );
   const entriesOf: EntriesOfBlobs = new Map();
   for (const entry of decodeEntries(request.entries)) {
-    if (!entry.isFile) {
-      shard.addSkipped(entry, "not-regular");
+    if (!entry.isFile || entry.rules.isIgnored) {
+      shard.addSkipped(entry, entry.isFile ? "ignored" : "not-regular");
       continue;
     }
     const others = entriesOf.get(entry.oid);
@@ -251,13 +252,14 @@ class CachedShardBuilder {
     return this.#builder.buildInPlace();
   }
 
-  #makeDocument({ path, oid }: MissingEntry, content: Buffer, skipReason: SkipReason): DocumentInput {
+  #makeDocument({ path, oid, rules }: MissingEntry, content: Buffer, skipReason: SkipReason): DocumentInput {
     return {
       repositoryId: this.#repositoryId,
       path,
       branchMask: 0,
       oid,
-      language: detectLanguageName(path, content),
+      language: rules.language || detectLanguageName(path, content),
+      flags: rules.flags,
       skipReason,
     };
   }
@@ -268,6 +270,7 @@ export interface MissingEntry {
   readonly path: Buffer;
   readonly oid: string;
   readonly isFile: boolean;
+  readonly rules: PathRules;
   /** The document's set of commits. */
   readonly set: number;
   /** Undefined if no live shard has the text. */
@@ -289,12 +292,18 @@ export class EntryWriter {
 
   /** The path has one character per byte. */
   add(
-    { path, oid, isFile, set }: { readonly path: string } & Pick<MissingEntry, "oid" | "isFile" | "set">,
+    {
+      path,
+      oid,
+      isFile,
+      rules,
+      set,
+    }: { readonly path: string } & Pick<MissingEntry, "oid" | "isFile" | "rules" | "set">,
     source: TextSource | undefined,
     blobBytes: number,
   ): void {
     const from = source === undefined ? "-" : `${source.shardId}:${source.content}`;
-    this.#text += `${isFile ? "f" : "x"} ${oid} ${set} ${from} ${blobBytes} ${path}\0`;
+    this.#text += `${isFile ? "f" : "x"} ${oid} ${set} ${from} ${blobBytes} ${rules.key || "-"} ${path}\0`;
     this.count++;
   }
 
@@ -309,13 +318,14 @@ function decodeEntries(bytes: Uint8Array): MissingEntry[] {
   const entries: MissingEntry[] = [];
   for (let at = 0; at < buffer.length; ) {
     const end = buffer.indexOf(0, at);
-    const words = buffer.toString("latin1", at, Math.min(end, at + headBytesMax)).split(" ", 5);
-    const [kind, oid, set, from, blobBytes] = words;
+    const words = buffer.toString("latin1", at, Math.min(end, at + headBytesMax)).split(" ", 6);
+    const [kind, oid, set, from, blobBytes, rules] = words;
     const headBytes = words.reduce((sum, { length }) => sum + length + 1, 0);
     entries.push({
       path: buffer.subarray(at + headBytes, end),
       oid,
       isFile: kind === "f",
+      rules: rulesOfKey(rules === "-" ? "" : rules),
       set: Number(set),
       source: from === "-" ? undefined : decodeSource(from),
       blobBytes: Number(blobBytes),
@@ -325,8 +335,8 @@ function decodeEntries(bytes: Uint8Array): MissingEntry[] {
   return entries;
 }
 
-/** What precedes a path is shorter: an oid of 64 characters and some numbers. */
-const headBytesMax = 128;
+/** What precedes a path is shorter: an oid of 64 characters, some numbers, and the name of a language. */
+const headBytesMax = 256;
 
 function decodeSource(text: string): TextSource {
   const [shardId, content] = text.split(":", 2);

@@ -4,6 +4,8 @@ import { hasBit, setBit } from "../../base/bits.js";
 import { TrawlError } from "../../base/errors.js";
 import { blobSizes } from "../../git/objects/read-blobs.js";
 import { compareAlong, type PathState, type TreeChain } from "../../git/objects/tree-chain.js";
+import { type CommitRules, isRulePath, readCommitRules } from "../../indexer/rules/commit-rules.js";
+import { noRules, type PathRules, rulesOfDocument } from "../../indexer/rules/path-rules.js";
 import { ShardReader } from "../../shard/shard-reader.js";
 import type { ShardSnapshot } from "../../store/shard-store.js";
 import type { FindDocuments, FoundDocuments, MissingPart } from "../../protocol/read-messages.js";
@@ -49,8 +51,9 @@ type Sources = Map<string, TextSource>;
  */
 export async function answerFindDocuments(request: FindDocuments, context: ReadContext): Promise<FoundDocuments> {
   const { chain, base } = await buildChain(request, context);
+  const rules = await findRules(request, context, chain, base);
   const sets = new CommitSets(chain.commits.length);
-  const wanted = new WantedDocuments(chain, sets);
+  const wanted = new WantedDocuments(chain, rules, sets);
   const { live, kept, missing, sources } = findInShards(request, context, wanted, base?.bit ?? -1, sets.all);
   return {
     commits: chain.commits,
@@ -103,18 +106,90 @@ function openLive(
   return reader;
 }
 
-/** Without the base if its commit no longer exists in the mirror, after a force-push and a repack. */
+/**
+ * Without the base if its commit no longer exists in the mirror, after a force-push and a repack; and if a file with rules
+ * differs somewhere: then a document whose path has not changed may have other rules.
+ */
 async function buildChain(
   { repositoryId, base, commits }: FindDocuments,
   context: ReadContext,
 ): Promise<{ chain: TreeChain; base: FindDocuments["base"] }> {
   const mirror = mirrorPath(context, repositoryId);
   try {
-    return { chain: await compareAlong(mirror, base?.commit, commits, stateCountMax, context.stop), base };
+    const chain = await compareAlong(mirror, base?.commit, commits, stateCountMax, context.stop);
+    if (base === undefined || !changesRules(chain)) return { chain, base };
   } catch (error) {
     if (base === undefined || !(error instanceof TrawlError) || error.code !== "git") throw error;
-    return { chain: await compareAlong(mirror, undefined, commits, stateCountMax, context.stop), base: undefined };
   }
+  return { chain: await compareAlong(mirror, undefined, commits, stateCountMax, context.stop), base: undefined };
+}
+
+const bytesOfPath = (path: string): Buffer => Buffer.from(path, "latin1");
+
+function changesRules({ paths }: TreeChain): boolean {
+  for (const path of paths.keys()) if (isRulePath(bytesOfPath(path))) return true;
+  return false;
+}
+
+/** The rules of the commits from this one on. */
+interface RulesFrom {
+  /** Index of a commit in the chain. */
+  readonly from: number;
+  readonly rules: CommitRules;
+}
+
+/** The rules of all commits of the chain, ascending; the first are those of the base too. */
+async function findRules(
+  { repositoryId, live }: FindDocuments,
+  context: ReadContext,
+  { paths, commits }: TreeChain,
+  base: FindDocuments["base"],
+): Promise<RulesFrom[]> {
+  const mirror = mirrorPath(context, repositoryId);
+  const files = base === undefined ? new Map<string, string>() : filesOfBase(repositoryId, live, base.bit, context);
+  const changes = [...paths].filter(([path]) => isRulePath(bytesOfPath(path)));
+  const starts = new Set([0, ...changes.flatMap(([, states]) => states.map(({ from }) => Math.max(0, from)))]);
+  const found: RulesFrom[] = [];
+  for (const from of [...starts].sort((a, b) => a - b)) {
+    if (from >= commits.length) continue;
+    for (const [path, states] of changes) {
+      const { oid, isFile } = states.findLast((state) => state.from <= from) ?? { oid: null, isFile: false };
+      if (oid !== null && isFile) files.set(path, oid);
+      else files.delete(path);
+    }
+    found.push({ from, rules: await readCommitRules(mirror, files, context.stop) });
+  }
+  return found;
+}
+
+/** The files with rules that the base has. */
+function filesOfBase(
+  repositoryId: number,
+  live: FindDocuments["live"],
+  bit: number,
+  context: ReadContext,
+): Map<string, string> {
+  const files = new Map<string, string>();
+  const snapshot = context.store().read();
+  try {
+    for (const shard of live) {
+      if (context.stop()) throw new TrawlError("cancelled", "the search was stopped");
+      const reader = openLive(shard, snapshot, context);
+      const repository = reader.repositories.indexOf(repositoryId);
+      for (let document = 0; document < reader.documentCount; document++) {
+        if (reader.documentRepository[document] !== repository) continue;
+        if (((reader.documentBranches[document] >>> bit) & 1) === 0) continue;
+        const path = reader.path(document);
+        if (!isRulePath(path) || unpackSkipCode(reader.documentInfo[document]) === skipReasons["not-regular"].code)
+          continue;
+        if (shard.tombstones !== undefined && hasBit(shard.tombstones, document)) continue;
+        files.set(path.toString("latin1"), reader.oid(document));
+      }
+    }
+  } finally {
+    snapshot.close();
+  }
+  return files;
 }
 
 /** Where live shards have the text of missing documents at other paths, by oid. */
@@ -187,7 +262,7 @@ async function splitParts(
   context: ReadContext,
 ): Promise<MissingPart[]> {
   const blobs = groupByBlob(missing);
-  const files = blobs.filter(({ documents }) => documents.some(({ isFile }) => isFile));
+  const files = blobs.filter(({ documents }) => documents.some(({ isFile, rules }) => isFile && !rules.isIgnored));
   const oids = files.map(({ documents: [{ oid }] }) => oid);
   const sizes = await blobSizes(mirrorPath(context, repositoryId), oids, context.stop);
   files.forEach((blob, i) => (blob.blobBytes = sizes[i]));
@@ -244,6 +319,8 @@ interface WantedDocument {
   readonly path: string;
   readonly oid: string;
   readonly isFile: boolean;
+  /** Those of the commits in `ranges`. */
+  readonly rules: PathRules;
   /** The commits that have it there, as pairs (from, to). */
   readonly ranges: number[];
   set: number;
@@ -298,32 +375,41 @@ class WantedDocuments {
   readonly #ofKey = new Map<number, WantedDocument>();
   readonly #all: WantedDocument[] = [];
 
-  constructor({ paths, commits }: TreeChain, sets: CommitSets) {
-    for (const [path, states] of paths) this.#addPath(path, states, commits.length);
+  constructor({ paths, commits }: TreeChain, rules: readonly RulesFrom[], sets: CommitSets) {
+    for (const [path, states] of paths) this.#addPath(path, states, rules, commits.length);
     for (const wanted of this.#all) wanted.set = sets.add(wanted.ranges);
   }
 
-  #addPath(path: string, states: readonly PathState[], commitCount: number): void {
-    const bytes = Buffer.from(path, "latin1");
+  #addPath(path: string, states: readonly PathState[], rules: readonly RulesFrom[], commitCount: number): void {
+    const bytes = bytesOfPath(path);
     const hash = hashPath(bytes, 0, bytes.length);
     for (let i = 0; i < states.length; i++) {
       const { from, oid, isFile } = states[i];
       if (oid === null) continue;
-      const { ranges } = this.#wantedAt(path, hash, oid, isFile);
       const to = i + 1 < states.length ? states[i + 1].from : commitCount;
-      if (to > Math.max(0, from)) ranges.push(Math.max(0, from), to);
+      const first = Math.max(0, from);
+      // One range, unless the rules change within.
+      for (let j = 0; j < rules.length; j++) {
+        const ruledFrom = Math.max(first, rules[j].from);
+        const ruledTo = Math.min(to, rules.at(j + 1)?.from ?? commitCount);
+        // What only the base has is wanted by no commit.
+        if (ruledTo <= ruledFrom && (j > 0 || to > first)) continue;
+        const { ranges } = this.#wantedAt(path, hash, oid, isFile, isFile ? rules[j].rules.at(bytes) : noRules);
+        if (ruledTo > ruledFrom) addRange(ranges, ruledFrom, ruledTo);
+      }
     }
   }
 
   /** The same state may occur again. */
-  #wantedAt(path: string, hash: number, oid: string, isFile: boolean): WantedDocument {
+  #wantedAt(path: string, hash: number, oid: string, isFile: boolean, rules: PathRules): WantedDocument {
     const start = startOfOid(oid);
     const key = start ^ hash;
     const next = this.#ofKey.get(key);
     for (let known = next; known !== undefined; known = known.next)
-      if (known.path === path && known.oid === oid && known.isFile === isFile) return known;
+      if (known.path === path && known.oid === oid && known.isFile === isFile && known.rules.key === rules.key)
+        return known;
     this.#filter.add(start);
-    const wanted = { path, oid, isFile, ranges: [], set: 0, isFound: false, next };
+    const wanted = { path, oid, isFile, rules, ranges: [], set: 0, isFound: false, next };
     this.#ofKey.set(key, wanted);
     this.#all.push(wanted);
     return wanted;
@@ -340,8 +426,10 @@ class WantedDocuments {
     const path = reader.path(document).toString("latin1");
     const oid = reader.oid(document);
     const isFile = unpackSkipCode(reader.documentInfo[document]) !== skipReasons["not-regular"].code;
-    while (wanted !== undefined && (wanted.path !== path || wanted.isFile !== isFile || !oid.startsWith(wanted.oid)))
-      wanted = wanted.next;
+    const { key } = rulesOfDocument(reader, document);
+    const isSame = (one: WantedDocument): boolean =>
+      one.path === path && one.isFile === isFile && oid.startsWith(one.oid) && one.rules.key === key;
+    while (wanted !== undefined && !isSame(wanted)) wanted = wanted.next;
     if (wanted === undefined) return undefined;
     // A second document of the same state would be a duplicate result.
     if (wanted.isFound) return 0;
@@ -353,6 +441,12 @@ class WantedDocuments {
   get missing(): WantedDocument[] {
     return this.#all.filter(({ set, isFound }) => set !== 0 && !isFound);
   }
+}
+
+/** The ranges are ascending; one that follows the last immediately extends it. */
+function addRange(ranges: number[], from: number, to: number): void {
+  if (ranges.at(-1) === from) ranges[ranges.length - 1] = to;
+  else ranges.push(from, to);
 }
 
 /** Sets of commits of one chain, numbered from 1; 0 is the empty set, and set 1 contains all commits. */
