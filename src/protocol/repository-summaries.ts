@@ -69,7 +69,7 @@ export function decodeSummary(summaries: Uint8Array, number: number): Repository
   const from = words[number + 1];
   const to = words[number + 2];
   if (from === to) return undefined;
-  return parseSummary(Buffer.from(summaries.slice(from, to)));
+  return parseSummary(Buffer.from(summaries.buffer, summaries.byteOffset + from, to - from));
 }
 
 /**
