@@ -125,7 +125,7 @@ export const layers: readonly Layer[] = [
     number: 7,
     runsIn: "main, cli",
     holds:
-      "the lists of repositories of code hosts: GitHub, GitLab, Gitea, Bitbucket, Azure DevOps, Gerrit, lists of URLs, commands, folders",
+      "the lists of repositories of code hosts: GitHub, GitLab, Gitea, Bitbucket, Azure DevOps, Gerrit, lists of URLs, commands, folders; tokens of GitHub Apps (`jose`)",
   },
   {
     folder: "jobs",

@@ -21,18 +21,35 @@ export function isSecretSource(text: string): boolean {
  * secret.
  */
 export function readSecret(source: string, where: string): string {
+  return readSecretFile(secretPath(source, where), where);
+}
+
+/** Like `readSecret`, for a secret of several lines, such as a private key. */
+export function readSecretText(source: string, where: string): string {
+  return readText(secretPath(source, where), where);
+}
+
+export function readSecretFile(path: string, where: string): string {
+  const text = readText(path, where);
+  const secret = text.endsWith("\r\n") ? text.slice(0, -2) : text.endsWith("\n") ? text.slice(0, -1) : text;
+  if (secret === "") throw unreadable(where, `${path} is empty`);
+  if (/[\u0000-\u001f\u007f]/.test(secret))
+    throw unreadable(where, `${path} has more than one line, or control characters`);
+  return secret;
+}
+
+function secretPath(source: string, where: string): string {
   if (source === "" || !isSecretSource(source))
     throw unreadable(where, "a secret must be given as file:/ABSOLUTE/PATH or credential:NAME");
   const [kind = "", ...rest] = source.split(":");
   const name = rest.join(":");
-  return readSecretFile(kind === "file" ? name : credentialPath(name, where), where);
+  return kind === "file" ? name : credentialPath(name, where);
 }
 
-export function readSecretFile(path: string, where: string): string {
+function readText(path: string, where: string): string {
   if (!isAbsolute(path)) throw unreadable(where, `${path} is not an absolute path`);
-  let text: string;
   try {
-    text = readBounded(path);
+    return readBounded(path);
   } catch (cause) {
     throw new TrawlError(
       "bad-config",
@@ -40,11 +57,6 @@ export function readSecretFile(path: string, where: string): string {
       { cause },
     );
   }
-  const secret = text.endsWith("\r\n") ? text.slice(0, -2) : text.endsWith("\n") ? text.slice(0, -1) : text;
-  if (secret === "") throw unreadable(where, `${path} is empty`);
-  if (/[\u0000-\u001f\u007f]/.test(secret))
-    throw unreadable(where, `${path} has more than one line, or control characters`);
-  return secret;
 }
 
 function credentialPath(name: string, where: string): string {

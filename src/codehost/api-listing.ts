@@ -1,6 +1,7 @@
 import { TrawlError } from "../base/errors.js";
 import { apiKinds } from "./api-kinds.js";
 import type { ApiConnection, ListedRepository, Listing } from "./connection.js";
+import { fixedToken } from "./host-token.js";
 import { PageReader, type Pages } from "./page-reader.js";
 
 /**
@@ -16,7 +17,7 @@ export async function listHost(config: ApiConnection, token: string, signal: Abo
   const reader = new PageReader({
     kind,
     url: config.url,
-    token,
+    token: fixedToken(token),
     signal,
     noun: "repositories",
     countMax: config.maxRepositories,
@@ -54,7 +55,7 @@ async function readFirst(
 }
 
 /** The site of GitHub Enterprise Server answers with pages for people, or leads to them. */
-function withHint(error: unknown, { kind, url }: ApiConnection): unknown {
+export function withHint(error: unknown, { kind, url }: ApiConnection): unknown {
   const { hostname, pathname, origin } = new URL(url);
   const mayBeSite = kind === "github" && pathname === "/" && !hostname.startsWith("api.");
   const isAnswer =

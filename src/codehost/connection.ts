@@ -29,6 +29,12 @@ export interface ConnectionConfig {
   readonly command: readonly string[];
   /** Where to read the token; "" for none. */
   readonly credential: string;
+  /** The App ID or client ID of a GitHub App that is used instead of a token; "" for none. */
+  readonly app: string;
+  /** Where to read its private key. */
+  readonly appKey: string;
+  /** The number of the installation of the app; "" for those of `owners`, or all. */
+  readonly installation: string;
   /** Organizations, groups and users; if empty, the repositories that the token's owner is a member of. */
   readonly owners: readonly string[];
   /** Regular expressions on names; empty for all. */

@@ -8,8 +8,11 @@ import { readSecret } from "../base/secret-source.js";
 import type { RepositoryConfig } from "../model/repository.js";
 import { listHost } from "./api-listing.js";
 import { listCommand } from "./command-listing.js";
+import { GithubApp } from "./github-app/github-app.js";
+import { listApp } from "./github-app/app-listing.js";
+import { fixedToken, type HostToken } from "./host-token.js";
 import { compareLists, type ListChanges, type ListingAttempt, ListingRecord } from "./listing-record.js";
-import { type ApiKindName, type ConnectionConfig, isLocal, type Listing } from "./connection.js";
+import { type ApiConnection, type ApiKindName, type ConnectionConfig, isLocal, type Listing } from "./connection.js";
 import {
   HostPermissions,
   type PermissionServices,
@@ -18,10 +21,11 @@ import {
 } from "./permissions/host-permissions.js";
 import { listFolder } from "./folder-listing.js";
 import { listUrls } from "./repository-list.js";
-import { findSource, type Selection, selectRepositories } from "./selection.js";
+import { findSource, mayHaveToken, type Selection, selectRepositories } from "./selection.js";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isObject } from "../base/is-object.js";
+import { withoutSuffix } from "../base/text.js";
 
 /** The state of a connection, for people. */
 export interface ConnectionStatus {
@@ -97,6 +101,8 @@ interface Connection {
   readonly attempts: ListingRecord;
   /** Undefined if the host does not decide who reads its repositories. */
   readonly permissions: HostPermissions | undefined;
+  /** Undefined if it has a token, or none. */
+  readonly app: GithubApp | undefined;
 }
 
 /**
@@ -158,6 +164,29 @@ export class Connections {
   accountsChanged(): void {
     for (const { config, permissions } of this.#connections)
       if (config.permissionsProvider !== "") permissions?.remap();
+  }
+
+  /**
+   * `USER:PASSWORD` with which a repository is fetched that a connection with a GitHub App lists; undefined for any other one. Rejects
+   * if the app gets no token for it.
+   */
+  async fetchSecret(repository: FetchedRepository): Promise<string | undefined> {
+    const app = this.#appFor(repository);
+    if (app === undefined) return undefined;
+    return `x-access-token:${await (await app.tokenFor(pathIn(repository.url))).current()}`;
+  }
+
+  /** The remote of a repository could not be read with that secret: perhaps it is no longer valid. */
+  doubtSecret(repository: FetchedRepository): void {
+    // It is about the same as the failure of the fetch.
+    this.#appFor(repository)
+      ?.doubt(pathIn(repository.url))
+      .catch(() => undefined);
+  }
+
+  #appFor({ url, source }: FetchedRepository): GithubApp | undefined {
+    const connection = this.#connections.find(({ config }) => config.name === source?.connection);
+    return connection !== undefined && mayHaveToken(connection.config, url) ? connection.app : undefined;
   }
 
   names(): ReadonlySet<string> {
@@ -239,10 +268,12 @@ export class Connections {
     };
     // The rules of the present configuration apply to what was listed under an earlier one.
     const source = findSource(config);
-    const permissions = await this.#openPermissions(config);
+    const app = config.app === "" ? undefined : new GithubApp({ ...config, kind: "github" }, this.#stop.signal);
+    const permissions = await this.#openPermissions(config, app);
     permissions?.setRepositories(repositories);
     return {
       config,
+      app,
       permissions,
       store,
       repositories: repositories.map((repository) => ({ ...repository, source })),
@@ -256,10 +287,12 @@ export class Connections {
     };
   }
 
-  async #openPermissions(config: ConnectionConfig): Promise<HostPermissions | undefined> {
+  async #openPermissions(config: ConnectionConfig, app: GithubApp | undefined): Promise<HostPermissions | undefined> {
     const { kind } = config;
     if (config.permissions !== "host" || isLocal(config)) return undefined;
-    const permissions = new HostPermissions({ ...config, kind: kind as ApiKindName }, this.#services);
+    const tokenFor = (repository: string): Promise<HostToken> =>
+      app?.tokenFor(repository) ?? Promise.resolve(fixedToken(readToken(config)));
+    const permissions = new HostPermissions({ ...config, kind: kind as ApiKindName }, { ...this.#services, tokenFor });
     await permissions.load();
     return permissions;
   }
@@ -313,7 +346,7 @@ export class Connections {
 
   async #replace(connection: Connection, mayRemoveMost: boolean): Promise<ListChanges> {
     const { config } = connection;
-    const listing = await this.#read(config);
+    const listing = await this.#read(connection);
     const selection = await selectRepositories(config, listing.repositories, this.#services.check);
     const applied = this.#applied.then(() => this.#apply(connection, listing, selection, mayRemoveMost));
     this.#applied = applied.catch(() => undefined);
@@ -357,10 +390,11 @@ export class Connections {
     return compareLists(before, repositories);
   }
 
-  async #read(config: ConnectionConfig): Promise<Listing> {
+  async #read({ config, app }: Connection): Promise<Listing> {
     const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(listMsMax)]);
-    const token = config.credential === "" ? "" : readSecret(config.credential, `connection ${config.name}`);
+    const token = readToken(config);
     const { kind } = config;
+    if (app !== undefined) return await listApp(config as ApiConnection, app, signal);
     switch (kind) {
       case "list":
         return await listUrls(config, token, signal);
@@ -372,6 +406,19 @@ export class Connections {
         return await listHost({ ...config, kind }, token, signal);
     }
   }
+}
+
+/** What is needed of a repository to find what it is fetched with. */
+export type FetchedRepository = Pick<RepositoryConfig, "url" | "source">;
+
+/** "" if there is none. */
+function readToken({ name, credential }: ConnectionConfig): string {
+  return credential === "" ? "" : readSecret(credential, `connection ${name}`);
+}
+
+/** `OWNER/NAME` of `https://github.com/OWNER/NAME.git`. */
+function pathIn(url: string): string {
+  return withoutSuffix(new URL(url).pathname.slice(1), ".git");
 }
 
 function closedWarning({ closedCount, error }: PermissionSummary): readonly string[] {

@@ -10,56 +10,72 @@ export interface HostResponse {
   readonly status: number;
   readonly headers: ReceivedHeaders;
   readonly text: string;
+  /** When the host says that it answered; "" if it does not. */
+  readonly date: string;
+}
+
+/** What a request is beyond its URL and its headers. */
+export interface HostRequest {
+  readonly method?: "GET" | "POST";
+  /** JSON. */
+  readonly body?: string;
+  readonly bodyBytesMax: number;
 }
 
 /** A host refused a request, or answered with something else than was asked for. */
 export class HostError extends TrawlError {
   /** Of HTTP. */
   readonly status: number;
+  /** See `HostResponse`. */
+  readonly date: string;
 
-  constructor(code: ErrorCode, status: number, message: string) {
+  constructor(code: ErrorCode, status: number, message: string, date = "") {
     super(code, message);
     this.status = status;
+    this.date = date;
   }
 }
 
 const requestMs = 30_000;
 
 /** A page of 100 repositories takes less than 1 MB. */
-const bodyBytesMax = 16 * 1024 * 1024;
+const pageRequest: HostRequest = { bodyBytesMax: 16 * 1024 * 1024 };
 
 /**
  * Reads a URL, through the proxy and with the certificate authorities that git uses. Redirects are not followed: the token
  * would be sent to another place. Throws a `RateLimitError` if the host refuses because of its limits, and a `HostError` for another
- * status than 200, with `not-found` for 404; other failures are `git` errors that name the host.
+ * status than 200, and 201 to a POST, with `not-found` for 404; other failures are `git` errors that name the host.
  */
 export async function readUrl(
   url: URL,
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
+  request: HostRequest = pageRequest,
 ): Promise<HostResponse> {
-  const { status, headers: received, text } = await exchange(url, headers, signal);
-  if (status === 200) return { status, headers: received, text };
+  const response = await exchange(url, headers, signal, request);
+  const { status, headers: received, text, date } = response;
+  if (status === 200 || (status === 201 && request.method === "POST")) return response;
   const limit = findRateLimit(status, received, text, new Date().getTime());
   if (limit !== undefined) throw new RateLimitError(url.host, limit);
   const message = `${url.origin}${url.pathname} answered ${status}: ${text.slice(0, 200).replaceAll(/\s+/g, " ")}`;
-  if (status === 404) throw new HostError("not-found", status, message);
+  if (status === 404) throw new HostError("not-found", status, message, date);
   // Azure DevOps answers with a page for people and 203 if it does not accept a token.
   if (status === 401 || status === 403 || status === 203)
-    throw new HostError("forbidden", status, `${message}; check the token`);
+    throw new HostError("forbidden", status, `${message}; check the token`, date);
   if (status >= 300 && status < 400)
     throw new HostError(
       "bad-config",
       status,
       `${message}; it redirects to ${String(received["location"])}: configure that URL`,
     );
-  throw new HostError("git", status, message);
+  throw new HostError("git", status, message, date);
 }
 
 async function exchange(
   url: URL,
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
+  { method = "GET", body, bodyBytesMax }: HostRequest,
 ): Promise<HostResponse> {
   // Loaded when it is first needed.
   const { request } = await import("undici");
@@ -67,12 +83,19 @@ async function exchange(
   let response: Dispatcher.ResponseData;
   try {
     const dispatcher = await findDispatcher(url);
-    response = await request(url, { headers: { "User-Agent": "trawl", ...headers }, signal: limited, dispatcher });
+    const sent = {
+      "User-Agent": "trawl",
+      ...headers,
+      ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+    };
+    response = await request(url, { method, headers: sent, body: body ?? null, signal: limited, dispatcher });
   } catch (cause) {
     if (cause instanceof TrawlError) throw cause;
     throw new TrawlError("git", `${url.host} cannot be reached: ${describeFailure(cause)}`, { cause });
   }
-  return { status: response.statusCode, headers: response.headers, text: await readBody(response, url.host) };
+  const { statusCode: status, headers: received } = response;
+  const date = String(received["date"] ?? "");
+  return { status, headers: received, text: await readBody(response, url.host, bodyBytesMax), date };
 }
 
 /** Connecting to several addresses of a name fails with a list of errors, which has no message. */
@@ -84,7 +107,7 @@ function describeFailure(cause: unknown): string {
     : text;
 }
 
-async function readBody({ body }: Dispatcher.ResponseData, host: string): Promise<string> {
+async function readBody({ body }: Dispatcher.ResponseData, host: string, bodyBytesMax: number): Promise<string> {
   const parts: Buffer[] = [];
   let byteCount = 0;
   try {

@@ -2,7 +2,8 @@ import { isObject } from "../base/is-object.js";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import type { ApiKind, ItemPlace } from "./hosts/api-kind.js";
 import type { HostItem, HostPage } from "./hosts/pages.js";
-import { type HostResponse, readUrl } from "./host-request.js";
+import { HostError, type HostResponse, readUrl } from "./host-request.js";
+import type { HostToken } from "./host-token.js";
 
 /** A list that changes while its pages are read is read again, so many times in all. */
 const readsMax = 3;
@@ -24,10 +25,10 @@ export interface PageSource {
   readonly kind: ApiKind;
   /** Of the host or its API. */
   readonly url: string;
-  readonly token: string;
+  readonly token: HostToken;
   readonly signal: AbortSignal;
   /** What the lists have, for messages. */
-  readonly noun: "repositories" | "users";
+  readonly noun: "repositories" | "users" | "installations";
   /** In all lists together. */
   readonly countMax: number;
   /** What can be done about a longer list: the end of a sentence. */
@@ -40,9 +41,10 @@ export class PageReader {
   readonly #source: PageSource;
   /** Of the lists that have been read. */
   #count = 0;
+  #isReplaced = false;
 
   constructor(source: PageSource) {
-    const hasToken = source.token !== "";
+    const hasToken = source.token.isGiven;
     this.#source = source;
     this.place = { apiUrl: source.kind.apiUrl(new URL(source.url), hasToken), hasToken };
   }
@@ -65,8 +67,19 @@ export class PageReader {
     throw new TrawlError("git", `${url.origin}${url.pathname} sent no object`);
   }
 
-  #request(url: URL): Promise<HostResponse> {
-    return readUrl(url, this.#source.kind.headers(this.#source.token), this.#source.signal);
+  /** A token that is refused is replaced once, if it can be: it may have been revoked while the list was read. */
+  async #request(url: URL): Promise<HostResponse> {
+    const { kind, token, signal } = this.#source;
+    const used = await token.current();
+    try {
+      return await readUrl(url, kind.headers(used), signal);
+    } catch (error) {
+      if (!(error instanceof HostError && error.status === 401) || this.#isReplaced) throw error;
+      this.#isReplaced = true;
+      const other = await token.replace(used);
+      if (other === undefined) throw error;
+      return await readUrl(url, kind.headers(other), signal);
+    }
   }
 
   async #readAll(path: string): Promise<Pages> {

@@ -90,7 +90,7 @@ export function findSource({ name, url, hosts, permissions }: ConnectionConfig):
 }
 
 /** Whether a URL is at the host of the connection, so that its token may be sent there; `api.` may begin the latter. */
-function mayHaveToken(config: ConnectionConfig, url: string): boolean {
+export function mayHaveToken(config: ConnectionConfig, url: string): boolean {
   if (isLocal(config) || !URL.canParse(url)) return false;
   const host = new URL(config.url);
   const remote = new URL(url);

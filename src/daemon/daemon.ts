@@ -127,6 +127,10 @@ export class Daemon implements Controlled {
     });
     parts.sync.onNameFreed = () => this.#configureRepositories(this.#configured, { kind: "keep", exempt: undefined });
     parts.accounts.identities.onChanged = () => this.connections.accountsChanged();
+    parts.sync.fetchSecrets = {
+      find: (repository) => this.connections.fetchSecret(repository),
+      doubt: (repository) => this.connections.doubtSecret(repository),
+    };
     parts.sync.describeReaders = (repository) => describeReaders(repository, this.connections);
     const services = createRequestServices(options, parts, this.connections, () => this.#configured);
     const graphql = lazy(() => createGraphqlExecutor(options, services, parts));

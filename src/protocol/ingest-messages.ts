@@ -105,6 +105,8 @@ export interface FetchSettings {
 export interface SyncInput {
   readonly repository: Repository;
   readonly shards: readonly SyncShard[];
+  /** `USER:PASSWORD` for its URL, in place of what its credential names; undefined if there is none such. */
+  readonly secret: string | undefined;
   /** True to index everything again from the mirror, without fetching. */
   readonly rebuild: boolean;
   /** True to fetch everything into a new mirror, which replaces the old one if the fetch succeeds. */

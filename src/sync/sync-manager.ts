@@ -36,7 +36,7 @@ import { SyncOutcomes } from "./runner/sync-outcomes.js";
 import { SyncQueue } from "./queue/sync-queue.js";
 import { SyncRunner } from "./runner/sync-runner.js";
 import { SyncScheduler } from "./runner/sync-scheduler.js";
-import type { SyncServices } from "./services/sync-settings.js";
+import type { FetchSecrets, SyncServices } from "./services/sync-settings.js";
 
 /**
  * Syncs at startup wait this long: the user who started the daemon wants to search, and the first searches get the CPU
@@ -92,6 +92,7 @@ export class SyncManager {
   #lookalikes: ReadonlyMap<string, readonly string[]> = new Map();
   /** Called when a repository that was added by hand is removed, and a listed one has its name. */
   onNameFreed: () => Promise<void> = () => Promise.resolve();
+  readonly #runner: SyncRunner;
   #scrubTimer: PendingCall | undefined;
   #startTimer: PendingCall | undefined;
 
@@ -118,6 +119,7 @@ export class SyncManager {
     history.onBroken = (repository, brokenCount) => outcomes.recordBrokenHistory(repository, brokenCount);
     const parts = { tasks, locks, queue, flips, repairs, outcomes, judge, quarantines };
     const runner = new SyncRunner(services, parts);
+    this.#runner = runner;
     const scheduler = new SyncScheduler(pool, tasks, queue, runner, [symbols, history], [compaction, maintenance]);
     scheduler.isHeld = true;
     tasks.useStarter(() => scheduler.startWaiting());
@@ -240,6 +242,10 @@ export class SyncManager {
       for (const sentence of sentences)
         if (this.#lookalikes.get(name)?.includes(sentence) !== true) log.warn({ repository: name }, sentence);
     this.#lookalikes = found;
+  }
+
+  set fetchSecrets(secrets: FetchSecrets) {
+    this.#runner.secrets = secrets;
   }
 
   /** What is said about the readers of a repository that others decide about. */

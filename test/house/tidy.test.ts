@@ -30,7 +30,8 @@ const packageOwners: Readonly<Record<string, string | readonly string[]>> = {
   "@bufbuild/protobuf/wire": "scip",
   "@modelcontextprotocol/server": "mcp",
   "openid-client": "account",
-  jose: "account",
+  // Tokens of identity providers, and of GitHub Apps.
+  jose: ["account", "codehost"],
   "nodemailer/lib/mail-composer": "notify",
   "nodemailer/lib/smtp-connection": "notify",
 };

@@ -17,13 +17,13 @@ type Choice = (request: IncomingMessage) => Answer | undefined;
 export async function serveHttp(
   t: Test,
   source: GitFixture,
-  accepted: () => string = () => "ada:s3cret",
+  accepted: (request: IncomingMessage) => string = () => "ada:s3cret",
   answer: Choice = () => undefined,
 ): Promise<number> {
   const server = createHttpServer((request, response) => {
     const other = answer(request);
     if (other !== undefined) request.resume().on("end", () => other(request, response));
-    else if (request.headers.authorization === `Basic ${Buffer.from(accepted()).toString("base64")}`)
+    else if (request.headers.authorization === `Basic ${Buffer.from(accepted(request)).toString("base64")}`)
       runBackend(source, request, response);
     else response.writeHead(401, { "WWW-Authenticate": "Basic realm=x" }).end();
   });

@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { errorMessage } from "../../base/errors.js";
 import { requireReadable } from "../../daemon/parts/data-version.js";
+import type { ConnectionStatus } from "../../codehost/connections.js";
 import type { ResolvedOptions } from "../../daemon/config/options.js";
 import type { RepositoryStatus } from "../../model/repository-status.js";
 import { callDaemon, isDaemonRunning } from "../connection/control-client.js";
@@ -33,6 +34,28 @@ export async function checkConfiguration(
   } catch (error) {
     return { finding: bad("configuration", errorMessage(error), "Correct the file."), options: undefined };
   }
+}
+
+/** The private keys of GitHub Apps, with which nothing is asked of the host. */
+export async function checkAppKeys({ connections }: Pick<ResolvedOptions, "connections">): Promise<readonly Finding[]> {
+  const { signAsApp } = await import("../../codehost/github-app/app-key.js");
+  const findings: Finding[] = [];
+  for (const { name, app, appKey } of connections) {
+    if (app === "") continue;
+    try {
+      await signAsApp(app, appKey, `connection ${name}`);
+      findings.push(good("app key", `connection ${name}: the key of the app ${app} can be used`));
+    } catch (error) {
+      findings.push(
+        bad(
+          "app key",
+          errorMessage(error),
+          "Put the PEM file that GitHub gives where appKey says, readable by the user of the daemon.",
+        ),
+      );
+    }
+  }
+  return findings;
 }
 
 /** The data directory, and the daemon that uses it. */
@@ -81,10 +104,22 @@ async function checkDaemon(data: string): Promise<readonly Finding[]> {
   try {
     const call = { method: "GET", path: "/.api/repos", body: undefined, progress: () => undefined } as const;
     const repositories = (await callDaemon(data, call)) as RepositoryStatus[];
-    return [good("daemon", "is running"), checkRepositories(repositories)];
+    const connections = (await callDaemon(data, { ...call, path: "/.api/connections" })) as ConnectionStatus[];
+    return [good("daemon", "is running"), checkRepositories(repositories), ...checkConnections(connections)];
   } catch (error) {
     return [warning("daemon", errorMessage(error), "Run this as the user of the daemon.")];
   }
+}
+
+function checkConnections(connections: readonly ConnectionStatus[]): readonly Finding[] {
+  if (connections.length === 0) return [];
+  const failed = connections.filter(({ error, permissions }) => error !== "" || (permissions?.error ?? "") !== "");
+  const [first] = failed;
+  if (first === undefined) return [good("connections", `${connections.length} connections to code hosts`)];
+  const text = `${connections.length} connections to code hosts, ${failed.length} with an error: ${first.name}: ${first.error || first.permissions?.error}`;
+  return [
+    warning("connections", text, "`trawl connection list` shows the errors; `trawl connection sync NAME` tries again."),
+  ];
 }
 
 function checkRepositories(repositories: readonly RepositoryStatus[]): Finding {

@@ -34,17 +34,15 @@ export function addDoctor(program: Command, exit: (code: number) => void): void 
 }
 
 async function examine(typed: TypedDoctor): Promise<readonly Finding[]> {
-  const [{ checkHost }, { checkConfiguration, checkData }, { checkClient, checkTokenFile }] = await Promise.all([
-    import("./host-checks.js"),
-    import("./data-checks.js"),
-    import("./client-checks.js"),
-  ]);
+  const [{ checkHost }, { checkAppKeys, checkConfiguration, checkData }, { checkClient, checkTokenFile }] =
+    await Promise.all([import("./host-checks.js"), import("./data-checks.js"), import("./client-checks.js")]);
   const file = typed.config ?? (existsSync(packagedConfig) ? packagedConfig : undefined);
   const { finding, options } = await checkConfiguration(file);
   const host = await checkHost(options?.index.ctagsCommand ?? "ctags");
   return [
     ...host,
     finding,
+    ...(options === undefined ? [] : await checkAppKeys(options)),
     ...(await checkData(typed.data)),
     ...(await checkClient(typed)),
     ...checkTokenFile(clientConfigPath()),

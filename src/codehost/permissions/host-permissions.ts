@@ -3,12 +3,12 @@ import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
 import type { Metrics } from "../../base/metrics.js";
 import { RateLimitError } from "../../base/rate-limit.js";
-import { readSecret } from "../../base/secret-source.js";
 import { eachInSteps, sortInSteps } from "../../base/yielding.js";
 import type { RepositoryConfig } from "../../model/repository.js";
 import { apiKinds } from "../api-kinds.js";
 import type { ApiConnection } from "../connection.js";
 import { HostError } from "../host-request.js";
+import type { HostToken } from "../host-token.js";
 import { PageReader } from "../page-reader.js";
 import { DueQueue } from "./due-queue.js";
 import { isSame, type ReaderList, ReaderLists } from "./reader-lists.js";
@@ -40,6 +40,8 @@ export interface PermissionServices {
   readonly folder: string;
   readonly log: Log;
   readonly metrics: Pick<Metrics, "hostPermissionReads">;
+  /** With which the host is asked about a repository, by its name there. */
+  readonly tokenFor: (repository: string) => Promise<HostToken>;
   /** The name here of the user whom an identity provider knows by a number of its own; undefined if there is none. */
   readonly findLinked: (provider: string, subject: string) => string | undefined;
   /**
@@ -350,20 +352,20 @@ export class HostPermissions {
   }
 
   async #read({ name }: RepositoryConfig): Promise<readonly HostUser[]> {
-    const { kind, url, credential, prefix } = this.#config;
+    const { kind, url, prefix } = this.#config;
+    const nameThere = name.slice(prefix.length);
     const source = readerSources[kind];
     if (source === undefined) throw new TrawlError("bad-config", `${kind} is not asked for readers`);
-    const token = credential === "" ? "" : readSecret(credential, `connection ${this.#config.name}`);
     const reader = new PageReader({
       kind: apiKinds[kind],
       url,
-      token,
+      token: await this.#services.tokenFor(nameThere),
       signal: AbortSignal.any([this.#stop.signal, AbortSignal.timeout(readMsMax)]),
       noun: "users",
       countMax: hostUsersMax,
       remedy: ` for ${name}`,
     });
-    return await source(name.slice(prefix.length), reader);
+    return await source(nameThere, reader);
   }
 
   #setKnown(key: string, known: Known): void {

@@ -57,6 +57,32 @@ export const connectionTable = {
     description:
       "Where to read the token for listing and, at the same host, for fetching. It is read each time, so it can be replaced.",
   },
+  app: {
+    kind: "string",
+    default: "",
+    pattern: "^[A-Za-z0-9._-]{0,64}$",
+    allowed: "an App ID or a client ID",
+    defaultText: "none",
+    description:
+      "For github, instead of credential: the App ID or client ID of a GitHub App. Its installations give tokens for an hour, for lists, readers and fetches.",
+  },
+  appKey: {
+    kind: "string",
+    default: "",
+    pattern: secretSourcePattern,
+    allowed: "file:/PATH, or credential:NAME",
+    defaultText: "none",
+    description:
+      "Where to read the private key of that app: the PEM file that GitHub gives. It is read each time, so it can be replaced.",
+  },
+  installation: {
+    kind: "string",
+    default: "",
+    pattern: "^[0-9]{0,20}$",
+    allowed: "the number of an installation",
+    defaultText: "the installations of owners; if that is empty, all",
+    description: "The installation of the app whose repositories are listed, by its number, without owners.",
+  },
   owners: {
     kind: "strings",
     default: [],

@@ -60,8 +60,9 @@ function findProblems(config: ConnectionConfig): string[] {
   if (!isPath && config.url !== "" && !URL.canParse(config.url)) problems.push(`url is not valid: ${config.url}`);
   if (isHost && config.owners.length === 0 && apiKinds[config.kind as ApiKindName].ownPath === undefined)
     problems.push(`it needs owners: ${config.kind} lists no repositories of a token`);
-  else if (isHost && config.owners.length === 0 && config.credential === "" && config.kind !== "gerrit")
+  else if (isHost && config.owners.length === 0 && !isAuthorized(config) && config.kind !== "gerrit")
     problems.push("it needs owners, or a credential whose repositories are listed");
+  problems.push(...appProblems(config));
   problems.push(...permissionProblems(config));
   const isHostName = (host: string): boolean =>
     host === "*" || (URL.canParse(`http://${bracket(host)}/`) && (isIP(host) !== 0 || !/[:/@?#\\*\s]/.test(host)));
@@ -79,7 +80,7 @@ function findProblems(config: ConnectionConfig): string[] {
 
 /** Names in `readers` and the answers of a host never decide about one repository together. */
 function permissionProblems(config: ConnectionConfig): string[] {
-  const { kind, permissions, readers, credential, userNames, permissionsProvider } = config;
+  const { kind, permissions, readers, userNames, permissionsProvider } = config;
   const isMapped = Object.keys(userNames).length > 0 || permissionsProvider !== "";
   if (permissions === "readers")
     return isMapped ? ["userNames and permissionsProvider are only for permissions of the host"] : [];
@@ -87,7 +88,7 @@ function permissionProblems(config: ConnectionConfig): string[] {
   if (readerSources[kind as ApiKindName] === undefined)
     problems.push(`permissions of the host are known for ${Object.keys(readerSources).join(", ")}, not for ${kind}`);
   if (readers.length > 0) problems.push("with permissions of the host, it has no readers of its own");
-  if (credential === "") problems.push("permissions of the host need a credential");
+  if (!isAuthorized(config)) problems.push("permissions of the host need a credential");
   if (!isMapped) problems.push("permissions of the host need userNames or a permissionsProvider");
   if (kind === "github" && permissionsProvider !== "")
     problems.push("permissionsProvider is not for github, which is no identity provider: write userNames");
@@ -111,6 +112,22 @@ export function providerProblems(
     const problem = `${name}: permissionsProvider has to be the host itself, ${own}, but the issuer of ${permissionsProvider} is at ${other}`;
     return own === other ? [] : [problem];
   });
+}
+
+function isAuthorized({ credential, app }: ConnectionConfig): boolean {
+  return credential !== "" || app !== "";
+}
+
+function appProblems({ kind, app, appKey, installation, credential, owners, ssh }: ConnectionConfig): string[] {
+  if (app === "") return appKey + installation === "" ? [] : ["appKey and installation need an app"];
+  const problems: string[] = [];
+  if (kind !== "github") problems.push("app is only for github");
+  if (appKey === "") problems.push("app needs appKey, the place of its private key");
+  if (credential !== "") problems.push("it has app and credential: remove one of them");
+  if (installation !== "" && owners.length > 0)
+    problems.push("installation is in the account of one owner: leave out owners, or installation");
+  if (ssh) problems.push("app is for fetches by https: leave out ssh");
+  return problems;
 }
 
 function commandProblems({ command, credential }: ConnectionConfig): string[] {

@@ -155,13 +155,17 @@ async function configuredService(context: RequestContext): Promise<ExternalServi
 /** The configuration of a connection contains no secrets, only where they are; that is not shown either. */
 function connectionService(connection: ConnectionDetails): ExternalServiceSource {
   const { name, config, configuredAt, repositoryCount, lastListed, nextListing, error, warnings } = connection;
-  const { credential } = config;
+  const hidden = (place: string): string => (place === "" ? "" : "REDACTED");
   return {
     __typename: "ExternalService",
     id: globalId("ExternalService", name),
     kind: shownKinds[config.kind],
     displayName: name,
-    config: JSON.stringify({ ...config, credential: credential === "" ? "" : "REDACTED" }, null, 2),
+    config: JSON.stringify(
+      { ...config, credential: hidden(config.credential), appKey: hidden(config.appKey) },
+      null,
+      2,
+    ),
     createdAt: configuredAt,
     updatedAt: configuredAt,
     repoCount: repositoryCount,

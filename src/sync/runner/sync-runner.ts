@@ -1,7 +1,8 @@
+import { callAfter, type PendingCall } from "../../base/deadline.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { Repository } from "../../model/repository.js";
 import { IngestLoss } from "../../pool/ingest-pool.js";
-import type { SyncInput } from "../../protocol/ingest-messages.js";
+import type { SyncInput, SyncOutcome } from "../../protocol/ingest-messages.js";
 import type { IndexTasks } from "../queue/index-tasks.js";
 import type { LossJudge } from "./loss.js";
 import type { Quarantines } from "./quarantines.js";
@@ -11,7 +12,10 @@ import type { ShardRepairs } from "../housekeeping/shard-repairs.js";
 import { isLossConfirmed, toCatalogChange } from "./sync-change.js";
 import type { SyncOutcomes } from "./sync-outcomes.js";
 import type { SyncQueue } from "../queue/sync-queue.js";
-import type { SyncServices } from "../services/sync-settings.js";
+import type { FetchSecrets, SyncServices } from "../services/sync-settings.js";
+
+/** A task with other repositories waits so long for what one is fetched with: a host answers within a second. */
+const secretMs = 3_000;
 
 /** The components that a sync uses. */
 export interface SyncRunnerParts {
@@ -30,6 +34,7 @@ export class SyncRunner {
   readonly #services: SyncServices;
   readonly #parts: SyncRunnerParts;
   readonly #losses: SyncLosses;
+  secrets: FetchSecrets = { find: () => Promise.resolve(undefined), doubt: () => undefined };
 
   constructor(services: SyncServices, parts: SyncRunnerParts) {
     const { judge, queue, flips, outcomes, quarantines } = parts;
@@ -43,8 +48,14 @@ export class SyncRunner {
     const { pool, settings, catalog } = this.#services;
     const { tasks, flips, judge, outcomes, locks, repairs } = this.#parts;
     const startedMs = performance.now();
-    const inputs = repositories.map((repository) => this.#toInput(repository));
+    const taken = repositories.map((repository) => this.#toInput(repository));
+    // Without those that cannot be fetched now.
+    let inputs: readonly SyncInput[] = taken;
     try {
+      inputs = (await Promise.all(taken.map((input) => this.#withSecret(input, isPatient)))).flatMap(
+        (one) => one ?? [],
+      );
+      if (inputs.length === 0) return;
       const result = await pool.sync({
         kind: "sync",
         shardIds: flips.shardIds,
@@ -55,17 +66,54 @@ export class SyncRunner {
         repositories: inputs,
       });
       await flips.flip(result.shards, () => toCatalogChange(catalog, judge, result));
+      this.#doubtSecrets(inputs, result.outcomes);
       for (const outcome of result.outcomes) outcomes.settle(outcome, startedMs);
       for (const { kind, repositoryId } of result.outcomes)
         if (kind === "deferred" || kind === "lacking") this.#acceptAgain(inputs, repositoryId);
     } catch (error) {
       const failure = error instanceof TrawlError ? error : new TrawlError("internal", errorMessage(error));
       if (failure instanceof IngestLoss && !tasks.isStopping) await this.#losses.settle(inputs, failure);
-      else for (const { id } of repositories) outcomes.recordFailure(id, failure);
+      else for (const { repository } of inputs) outcomes.recordFailure(repository.id, failure);
     } finally {
       locks.release(repositories.map(({ id }) => id));
       repairs.count();
     }
+  }
+
+  /**
+   * With what the repository is fetched; undefined if that cannot be had, which is its failure, or not soon: then it runs in a task of
+   * its own, so that others do not wait for its host.
+   */
+  async #withSecret(input: SyncInput, isPatient: boolean): Promise<SyncInput | undefined> {
+    const { repository } = input;
+    const { outcomes } = this.#parts;
+    let timer: PendingCall | undefined;
+    const late = new Promise<"late">((resolve) => {
+      if (!isPatient) timer = callAfter(secretMs, () => resolve("late"));
+    });
+    try {
+      const secret = await Promise.race([this.secrets.find(repository), late]);
+      if (secret !== "late") return { ...input, secret };
+      this.#acceptAgain([input], repository.id);
+      outcomes.settle({ kind: "deferred", repositoryId: repository.id }, 0);
+    } catch (error) {
+      // The mirror is there.
+      if (input.rebuild && !input.recreate) return input;
+      this.#acceptAgain([input], repository.id);
+      outcomes.recordFailure(
+        repository.id,
+        error instanceof TrawlError ? error : new TrawlError("internal", errorMessage(error)),
+      );
+    } finally {
+      timer?.cancel();
+    }
+    return undefined;
+  }
+
+  #doubtSecrets(inputs: readonly SyncInput[], settled: readonly SyncOutcome[]): void {
+    const failedIds = new Set(settled.flatMap((one) => (one.kind === "failed" ? [one.repositoryId] : [])));
+    for (const { repository, secret } of inputs)
+      if (secret !== undefined && failedIds.has(repository.id)) this.secrets.doubt(repository);
   }
 
   /** The sync was not completed: what was asked of it applies to the next one. */
@@ -91,6 +139,7 @@ export class SyncRunner {
     return {
       repository: quarantines.isOutdated(repository) ? { ...repository, quarantine: undefined } : repository,
       shards,
+      secret: undefined,
       rebuild,
       recreate,
       isRequested,

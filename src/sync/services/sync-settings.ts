@@ -2,6 +2,7 @@ import { TrawlError } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
 import type { Metrics } from "../../base/metrics.js";
 import type { Catalog } from "../../catalog/catalog.js";
+import type { Repository } from "../../model/repository.js";
 import type { IngestPool } from "../../pool/ingest-pool.js";
 import type { FetchSettings, IndexLimits } from "../../protocol/ingest-messages.js";
 import type { SyncActivities } from "./activity.js";
@@ -25,6 +26,14 @@ export interface SyncSettings {
   readonly program: string;
   /** Called with the reason when the durable state of the shards is unknown. */
   readonly onStoreLost: (reason: string) => void;
+}
+
+/** What repositories are fetched with that have no secret of their own, such as a token of their code host that ends soon. */
+export interface FetchSecrets {
+  /** `USER:PASSWORD`; undefined if there is none. Rejects if there should be one, and cannot be had. */
+  find(repository: Repository): Promise<string | undefined>;
+  /** The remote could not be read with it. */
+  doubt(repository: Repository): void;
 }
 
 /** Services shared by the parts of the sync. */

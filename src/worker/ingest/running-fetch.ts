@@ -119,14 +119,15 @@ async function fetchOne(
   stop: StopSignal,
   onListed: (listed: Fetched) => void,
 ): Promise<Fetched> {
-  const { repository, rebuild, recreate, isRequested } = input;
+  const { repository, secret, rebuild, recreate, isRequested } = input;
   if (rebuild && !recreate) {
     const mirror = await openMirror(dataFolder, repository, fetch, []);
     const known = await stateToRebuild(repository, mirror, stop);
     if (known !== undefined) return { mirror, state: known, recreated: false, date: new Date().toISOString() };
   }
   const resolvedHosts = await requireRemote(dataFolder, repository, fetch);
-  let mirror = await openMirror(dataFolder, repository, fetch, resolvedHosts);
+  const url = secret === undefined ? undefined : withSecret(parseRemoteUrl(repository.url), secret);
+  let mirror = await openMirror(dataFolder, repository, fetch, resolvedHosts, url);
   const admit = admitExpected(input);
   for (let redirectCount = 0; ; redirectCount++) {
     const date = new Date().toISOString();

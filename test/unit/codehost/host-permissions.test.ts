@@ -6,6 +6,7 @@ import { createMetrics } from "../../../src/base/metrics.js";
 import { apiKinds } from "../../../src/codehost/api-kinds.js";
 import type { ApiConnection, ApiKindName } from "../../../src/codehost/connection.js";
 import { Connections } from "../../../src/codehost/connections.js";
+import { fixedToken } from "../../../src/codehost/host-token.js";
 import { PageReader } from "../../../src/codehost/page-reader.js";
 import { DueQueue } from "../../../src/codehost/permissions/due-queue.js";
 import { ReaderLists } from "../../../src/codehost/permissions/reader-lists.js";
@@ -29,7 +30,7 @@ async function readersAt(t: Test, kind: ApiKindName, answers: Readonly<Record<st
   const reader = new PageReader({
     kind: apiKinds[kind],
     url,
-    token: "secret",
+    token: fixedToken("secret"),
     signal: never,
     noun: "users",
     countMax: 1000,
@@ -142,7 +143,7 @@ t.test("answers that are none", async (t) => {
   const reader = new PageReader({
     kind: apiKinds.github,
     url: "http://127.0.0.1:1",
-    token: "",
+    token: fixedToken(""),
     signal: never,
     noun: "users",
     countMax: 1,

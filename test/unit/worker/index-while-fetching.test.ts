@@ -64,6 +64,7 @@ class Scene {
       recreate: false,
       isRequested: true,
       mayRefetch: true,
+      secret: undefined,
       acceptsLoss: "no",
     };
   }
