@@ -56,6 +56,9 @@ export interface ConnectionConfig {
   readonly userNames: Readonly<Record<string, string | null>>;
   /** Begins the names of repositories. */
   readonly prefix: string;
+  /** Whether the uncommitted files of the repositories of a folder are indexed, and after how long they are looked at again. */
+  readonly workingCopies: boolean;
+  readonly workingCopySeconds: number;
   readonly intervalSeconds: number;
   readonly maxRepositories: number;
 }
@@ -72,6 +75,8 @@ export interface ListedRepository {
   readonly stars: number;
   readonly description: string;
   readonly topics: readonly string[];
+  /** Whether it is in a folder with its files. */
+  readonly hasWorkTree: boolean;
 }
 
 /** What a connection lists. */
@@ -91,5 +96,5 @@ export function wholeListing(repositories: readonly ListedRepository[]): Listing
 /** A repository of which only the address is known. */
 export function plainRepository(name: string, url: string): ListedRepository {
   const flags = { fork: false, archived: false, private: false };
-  return { name, url, sshUrl: "", ...flags, stars: 0, description: "", topics: [] };
+  return { name, url, sshUrl: "", ...flags, stars: 0, description: "", topics: [], hasWorkTree: false };
 }

@@ -21,7 +21,7 @@ import {
 } from "./permissions/host-permissions.js";
 import { listFolder } from "./folder-listing.js";
 import { listUrls } from "./repository-list.js";
-import { findSource, mayHaveToken, type Selection, selectRepositories } from "./selection.js";
+import { findSource, mayHaveToken, type Selection, selectRepositories, workingCopy } from "./selection.js";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isObject } from "../base/is-object.js";
@@ -276,7 +276,10 @@ export class Connections {
       app,
       permissions,
       store,
-      repositories: repositories.map((repository) => ({ ...repository, source })),
+      repositories: repositories.map((repository) => {
+        const hadWorkTree = repository.source?.workingCopySeconds !== undefined;
+        return { ...repository, source: { ...source, ...workingCopy(config, hadWorkTree) } };
+      }),
       missing: new Set(missing),
       lastListed: "",
       error: "",

@@ -37,7 +37,9 @@ export async function listFolder(
       if ((await realpath(next.path)) === data) continue;
       if (next.depth > 0 && (await isRepository(next.path))) {
         if (repositories.length >= maxRepositories) throw tooMany(root, maxRepositories);
-        repositories.push(plainRepository(withoutSuffix(relative(root, next.path), ".git"), next.path));
+        const hasWorkTree = await exists(join(next.path, ".git"));
+        const plain = plainRepository(withoutSuffix(relative(root, next.path), ".git"), next.path);
+        repositories.push({ ...plain, hasWorkTree });
       } else if (next.depth < depthMax) {
         for (const entry of await readdir(next.path, { withFileTypes: true }))
           if (mayHold(entry)) waiting.push({ path: join(next.path, entry.name), depth: next.depth + 1 });

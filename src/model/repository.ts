@@ -25,6 +25,8 @@ export interface RemoteSource {
    * Absent if it is from a folder or a file of the operator, which may name any place.
    */
   readonly hosts?: readonly string[];
+  /** If its uncommitted files are indexed, too: after so many seconds it is looked at again. */
+  readonly workingCopySeconds?: number;
   /** Whether its code host decides who reads what is private: then nobody does when it does not say so any more. */
   readonly readersFromHost?: true;
 }
@@ -142,6 +144,9 @@ export interface Vanished {
 
 /** The branch name under which a detached HEAD is indexed. */
 export const detachedName = "HEAD";
+
+/** The revision, and the name among the indexed branches, of the uncommitted files of a folder. */
+export const workingCopyName = "working-copy";
 
 /** The bit of the default branch, or -1 if it is not indexed. */
 export function defaultBranchBit(repository: Pick<Repository, "defaultBranch" | "indexedBranches">): number {

@@ -27,6 +27,8 @@ export function connection(changes: Partial<ApiConnection>): ApiConnection {
     permissionsProvider: "",
     userNames: {},
     prefix: "host/",
+    workingCopies: false,
+    workingCopySeconds: 5,
     intervalSeconds: 3600,
     maxRepositories: 1000,
     ...changes,

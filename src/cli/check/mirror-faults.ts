@@ -12,7 +12,7 @@ import { localCommand } from "../../git/objects/objects.js";
 import { neverStop, runGit } from "../../git/run/run.js";
 import { entriesOfBranches } from "../../indexer/index-repository.js";
 import { type PathRules, rulesOfDocument } from "../../indexer/rules/path-rules.js";
-import { detachedName, type Repository, mirrorName, mirrorsFolder } from "../../model/repository.js";
+import { detachedName, type Repository, mirrorName, mirrorsFolder, workingCopyName } from "../../model/repository.js";
 import type { ShardStore } from "../../store/shard-store.js";
 import { otherRemedy, withShard } from "./shard-faults.js";
 
@@ -73,7 +73,7 @@ async function objectFault(
 
 /** Branches that differ from their indexed commits, as after a daemon exited between a fetch and its indexing. */
 async function branchFaults(directory: string, { indexedBranches }: Repository): Promise<string[]> {
-  const named = indexedBranches.filter(({ name }) => name !== detachedName);
+  const named = indexedBranches.filter(({ name }) => name !== detachedName && name !== workingCopyName);
   const names = named.map(({ name }) => name);
   const tips = (await readBranchTips(directory, names)) ?? (await gitBranchTips(directory, names));
   return named.flatMap(({ name, commit }, i) =>

@@ -163,6 +163,20 @@ export const connectionTable = {
     defaultText: "the host and a slash, or nothing for list, folder and command",
     description: "Begins the name of each repository.",
   },
+  workingCopies: {
+    kind: "boolean",
+    default: false,
+    description:
+      "For the kind folder: whether the uncommitted files of its repositories, changed or new, are searchable, too, as the revision working-copy.",
+  },
+  workingCopyInterval: {
+    kind: "integer",
+    default: 5,
+    min: 1,
+    max: 86_400,
+    unit: "seconds",
+    description: "Time between two looks at the files of such a repository.",
+  },
   interval: {
     kind: "integer",
     default: 3600,

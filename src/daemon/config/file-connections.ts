@@ -13,9 +13,10 @@ const defaults = Object.fromEntries(
   Object.entries<OptionRow>(connectionTable).map(([name, row]) => [name, row.default]),
 );
 
-type Item = Omit<ConnectionConfig, "intervalSeconds" | "permissionsSeconds"> & {
+type Item = Omit<ConnectionConfig, "intervalSeconds" | "permissionsSeconds" | "workingCopySeconds"> & {
   readonly interval: number;
   readonly permissionsMaxAge: number;
+  readonly workingCopyInterval: number;
 };
 
 /** The connections of the file, with defaults filled in. Adds what is wrong with one to `problems`, with its line. */
@@ -24,7 +25,7 @@ export function fileConnections(file: ConfigFile, problems: string[]): Connectio
   if (items === undefined || problems.length > 0 || !Array.isArray(items)) return [];
   const seen = new Set<string>();
   return items.map((item: Partial<Item>, at) => {
-    const { interval, permissionsMaxAge, ...fields } = { ...defaults, ...item } as Item;
+    const { interval, permissionsMaxAge, workingCopyInterval, ...fields } = { ...defaults, ...item } as Item;
     const url = fields.kind === "command" ? (fields.command[0] ?? "") : fields.url;
     const config = {
       ...fields,
@@ -32,6 +33,7 @@ export function fileConnections(file: ConfigFile, problems: string[]): Connectio
       prefix: item.prefix ?? defaultPrefix(fields),
       intervalSeconds: interval,
       permissionsSeconds: permissionsMaxAge,
+      workingCopySeconds: workingCopyInterval,
     };
     const where = `${file.path}:${findLine(file, ["connections", String(at)])}`;
     if (seen.has(config.name)) problems.push(`${where}: a connection named "${config.name}" is defined twice`);
@@ -63,6 +65,7 @@ function findProblems(config: ConnectionConfig): string[] {
   else if (isHost && config.owners.length === 0 && !isAuthorized(config) && config.kind !== "gerrit")
     problems.push("it needs owners, or a credential whose repositories are listed");
   problems.push(...appProblems(config));
+  if (config.workingCopies && config.kind !== "folder") problems.push("workingCopies is only for folder");
   problems.push(...permissionProblems(config));
   const isHostName = (host: string): boolean =>
     host === "*" || (URL.canParse(`http://${bracket(host)}/`) && (isIP(host) !== 0 || !/[:/@?#\\*\s]/.test(host)));

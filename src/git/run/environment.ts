@@ -98,6 +98,12 @@ export function localEnvironment(): Record<string, string> {
   return { ...fixedVariables(""), ...configVariables(fixedConfig) };
 }
 
+/** Like `localEnvironment`, for a command that compares a work tree with an index, without what the file `excludes` names. */
+export function workTreeEnvironment(index: string, excludes: string): Record<string, string> {
+  const config = configVariables([...fixedConfig, ["core.excludesFile", excludes]]);
+  return { ...fixedVariables(""), ...config, GIT_INDEX_FILE: index };
+}
+
 /**
  * Like `localEnvironment`, for a command that reads blobs: each is read once, so a small cache of delta bases suffices.
  */

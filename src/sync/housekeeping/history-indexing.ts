@@ -1,7 +1,7 @@
 import { monotonicMs } from "../../base/deadline.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import { oneLine } from "../../base/text.js";
-import type { Repository } from "../../model/repository.js";
+import { type Repository, workingCopyName } from "../../model/repository.js";
 import { IngestLoss } from "../../pool/ingest-pool.js";
 import type { HistoryWork, IndexHistoryTaskResult } from "../../protocol/ingest-messages.js";
 import type { IndexTasks } from "../queue/index-tasks.js";
@@ -327,5 +327,7 @@ function sumBytes(shards: readonly HistoryShardRecord[]): number {
 
 /** The commits of the indexed branches. */
 function listTips({ indexedBranches }: Repository): string[] {
-  return [...new Set(indexedBranches.map(({ commit }) => commit))].sort();
+  // A working copy is a new commit after each change, so a search reads it from the mirror.
+  const branches = indexedBranches.filter(({ name }) => name !== workingCopyName);
+  return [...new Set(branches.map(({ commit }) => commit))].sort();
 }

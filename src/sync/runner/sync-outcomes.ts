@@ -170,6 +170,8 @@ export class SyncOutcomes {
 
   /** Doubles after each sync without changes, unless the interval is fixed. */
   #intervalMs(repository: Repository, quietCount: number): number {
+    const { source } = repository;
+    if (source?.workingCopySeconds !== undefined) return source.workingCopySeconds * 1000;
     if (repository.intervalSeconds > 0) return repository.intervalSeconds * 1000;
     const { intervalMsMin, intervalMsMax } = this.#services.settings;
     return Math.min(intervalMsMax, intervalMsMin * 2 ** Math.min(Math.max(0, quietCount - 1), 20));

@@ -12,7 +12,13 @@ import {
   noCounts,
 } from "../../indexer/index-repository.js";
 import type { ShardOutput } from "../../indexer/shard-output.js";
-import { branchCountMax, detachedName, type IndexedBranch, type Repository } from "../../model/repository.js";
+import {
+  branchCountMax,
+  detachedName,
+  type IndexedBranch,
+  type Repository,
+  workingCopyName,
+} from "../../model/repository.js";
 import type { SyncInput, SyncOutcome, SyncTask } from "../../protocol/ingest-messages.js";
 import { type IngestThread, stepAllowanceMs, timeAllowance } from "./ingest-thread.js";
 import { type Fetched, postProgress, requireExpected } from "./running-fetch.js";
@@ -25,7 +31,7 @@ import type { RefState } from "../../git/objects/refs.js";
 export async function indexFetched(
   thread: IngestThread,
   given: SyncInput,
-  { mirror, state, recreated, date }: Fetched,
+  { mirror, state, recreated, date, warnings: found }: Fetched,
   task: SyncTask,
   output: ShardOutput,
 ): Promise<SyncOutcome> {
@@ -35,13 +41,13 @@ export async function indexFetched(
   const lacking = { kind: "lacking", repositoryId: repository.id } as const;
   requireExpected(given, state);
   const { cut } = mirror;
-  const warnings = findWarnings(repository, state);
+  const warnings = [...findWarnings(repository, state), ...found];
   if (cut !== "")
     warnings.push(
       "the history of the remote is cut off, as in a shallow clone: searches of commits and diffs lack the rest",
     );
   const defaultBranch = state.defaultBranch ?? (state.headCommit === null ? "" : detachedName);
-  const wanted = wantedBranches(state, repository.branches);
+  const wanted = wantedBranches(state, repository);
   if (
     !input.rebuild &&
     repository.generation > 0 &&
@@ -249,10 +255,14 @@ async function indexWhole(
   return { branches, counts, replaces: true, tombstones: new Map(), problems };
 }
 
-/** The default branch and the configured branches, if they exist. */
-export function wantedBranches(state: RefState, configured: readonly string[]): Map<string, string> {
+/** The default branch, the configured branches and the working copy, if they exist. */
+export function wantedBranches(
+  state: RefState,
+  { branches: configured, source }: Pick<Repository, "branches" | "source">,
+): Map<string, string> {
   const wanted = new Map<string, string>();
-  for (const name of [state.defaultBranch ?? "", ...configured]) {
+  const own = source?.workingCopySeconds === undefined ? [] : [workingCopyName];
+  for (const name of [state.defaultBranch ?? "", ...configured, ...own]) {
     const commit = state.branches.get(name);
     if (commit !== undefined) wanted.set(name, commit);
   }

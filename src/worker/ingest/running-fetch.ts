@@ -1,16 +1,29 @@
 import { callAfter, monotonicMs, type PendingCall } from "../../base/deadline.js";
 import { BoundedMap } from "../../base/bounded-map.js";
-import { TrawlError } from "../../base/errors.js";
+import { errorMessage, TrawlError } from "../../base/errors.js";
 import { type RateLimit, RateLimitError } from "../../base/rate-limit.js";
 import { type StopSignal, stopWhenSet } from "../../base/stop-signal.js";
 import { type Admit, Mirror } from "../../git/mirror/mirror.js";
 import { RedirectError } from "../../git/mirror/mirror-commands.js";
 import type { RefState } from "../../git/objects/refs.js";
 import { hostAndPort, parseRemoteUrl, redirectedUrl, type RemoteUrl } from "../../git/run/remote-url.js";
-import { detachedName, type Repository, type VanishedKind, mirrorName, mirrorsFolder } from "../../model/repository.js";
+import {
+  detachedName,
+  type Repository,
+  type VanishedKind,
+  mirrorName,
+  mirrorsFolder,
+  workingCopyName,
+} from "../../model/repository.js";
 import type { FetchSettings, SyncInput, SyncProgress, SyncTask } from "../../protocol/ingest-messages.js";
 import { join } from "node:path";
 import { readSecret, readSecretFile } from "../../base/secret-source.js";
+import {
+  captureWorkingCopy,
+  dropWorkingCopy,
+  knownWorkingCopy,
+  workingCopyLimits,
+} from "../../git/mirror/working-copy.js";
 import { RemoteRules } from "../../git/mirror/remote-rules.js";
 import { withSecret } from "../../git/mirror/url-secret.js";
 import { SecretFiles } from "../../store/secret-files.js";
@@ -24,6 +37,8 @@ export interface Fetched {
   readonly recreated: boolean;
   /** ISO 8601. */
   readonly date: string;
+  /** Sentences about what was left out. */
+  readonly warnings: readonly string[];
 }
 
 export type FetchOutcome =
@@ -123,7 +138,8 @@ async function fetchOne(
   if (rebuild && !recreate) {
     const mirror = await openMirror(dataFolder, repository, fetch, []);
     const known = await stateToRebuild(repository, mirror, stop);
-    if (known !== undefined) return { mirror, state: known, recreated: false, date: new Date().toISOString() };
+    if (known !== undefined)
+      return { mirror, state: known, recreated: false, date: new Date().toISOString(), warnings: [] };
   }
   const resolvedHosts = await requireRemote(dataFolder, repository, fetch);
   const url = secret === undefined ? undefined : withSecret(parseRemoteUrl(repository.url), secret);
@@ -132,10 +148,15 @@ async function fetchOne(
   for (let redirectCount = 0; ; redirectCount++) {
     const date = new Date().toISOString();
     const opened = mirror;
-    const tell = (listed: RefState): void => onListed({ mirror: opened, state: listed, recreated: false, date });
+    // The working copy is read when there is nothing to fetch any more.
+    const tell = (listed: RefState): void => {
+      if (repository.source?.workingCopySeconds === undefined)
+        onListed({ mirror: opened, state: listed, recreated: false, date, warnings: [] });
+    };
     try {
       const state = recreate ? await mirror.refetch(stop, admit) : await mirror.sync(stop, isRequested, tell, admit);
-      return { mirror, state, recreated: recreate || state.recreated, date };
+      const read = await readWorkingCopy(input, mirror, state, fetch, stop);
+      return { mirror, recreated: recreate || state.recreated, date, ...read };
     } catch (error) {
       if (!(error instanceof RedirectError) || redirectCount >= redirectsMax) throw error;
       const redirected = await openRedirected(dataFolder, repository, fetch, mirror.url, error.location);
@@ -164,10 +185,11 @@ function refuseRedirect({ source }: Repository, error: RedirectError): TrawlErro
  * must not be treated as deleted.
  */
 async function stateToRebuild(repository: Repository, mirror: Mirror, stop: StopSignal): Promise<RefState | undefined> {
-  const state = await mirror.state(stop).catch((error: unknown) => {
+  const own = await mirror.state(stop).catch((error: unknown) => {
     if (error instanceof TrawlError && error.code === "git") return undefined;
     throw error;
   });
+  const state = own && withWorkingCopy(own, await knownWorkingCopy(mirror.directory, stop));
   const isKnown =
     state !== undefined &&
     repository.indexedBranches.every(({ name }) =>
@@ -184,6 +206,53 @@ export class VanishedError extends TrawlError {
     super("git", message);
     this.kind = kind;
   }
+}
+
+/** After it took so long to read a working copy, and failed, it is left alone for this many times as long. */
+const failureShare = 20;
+
+/** When working copies may be read again, by repository, on the monotonic clock. */
+const readAgainMs = new BoundedMap<number, number>(10_000, () => 1);
+
+/** The state with the working copy, if the repository has one that is to be indexed. What cannot be read now stays as it was read last. */
+async function readWorkingCopy(
+  { repository }: SyncInput,
+  { directory, url }: Mirror,
+  state: RefState,
+  { memoryBytesMax, reserveBytes }: FetchSettings,
+  stop: StopSignal,
+): Promise<Pick<Fetched, "state" | "warnings">> {
+  const isWanted = repository.source?.workingCopySeconds !== undefined && url.kind === "local";
+  if (!isWanted || state.headCommit === null) {
+    if (!isWanted) await dropWorkingCopy(directory, stop);
+    return { state, warnings: [] };
+  }
+  if (state.branches.has(workingCopyName))
+    return { state, warnings: [`its working copy is not indexed, because it has a branch named ${workingCopyName}`] };
+  const startedMs = monotonicMs();
+  try {
+    if (startedMs < (readAgainMs.get(repository.id) ?? 0))
+      throw new TrawlError("git", "it is tried again later, because it took long and failed");
+    const limits = { ...workingCopyLimits, memoryBytesMax, reserveBytes };
+    const { commit, warnings } = await captureWorkingCopy(directory, url.path, state.headCommit, limits, stop);
+    return { state: withWorkingCopy(state, commit), warnings };
+  } catch (error) {
+    if (!(error instanceof TrawlError) || error.code === "cancelled") throw error;
+    const nowMs = monotonicMs();
+    readAgainMs.set(
+      repository.id,
+      Math.max(readAgainMs.get(repository.id) ?? 0, nowMs + (nowMs - startedMs) * failureShare),
+    );
+    const known = await knownWorkingCopy(directory, stop);
+    return {
+      state: withWorkingCopy(state, known),
+      warnings: [`the working copy cannot be read: ${errorMessage(error)}`],
+    };
+  }
+}
+
+function withWorkingCopy(state: RefState, commit: string | undefined): RefState {
+  return commit === undefined ? state : { ...state, branches: new Map([...state.branches, [workingCopyName, commit]]) };
 }
 
 /** What of an indexed repository the remote no longer lists; undefined if what it lists can replace what is indexed. */

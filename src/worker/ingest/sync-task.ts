@@ -170,7 +170,7 @@ async function areReceived(
   fetch: UnfinishedFetch,
 ): Promise<boolean> {
   const stop = stopWhenSet(task.stop);
-  const wanted = wantedBranches(state, repository.branches);
+  const wanted = wantedBranches(state, repository);
   const changed = repository.indexedBranches.flatMap(({ name, commit }) => {
     const newCommit = wanted.get(name);
     return newCommit === undefined || newCommit === commit ? [] : [{ oldCommit: commit, newCommit }];
@@ -186,7 +186,7 @@ async function areReceived(
   return false;
 }
 
-function isSameState(listed: RefState, fetched: RefState, { repository: { branches } }: SyncInput): boolean {
-  const nameOf = (state: RefState): string => stateName(wantedBranches(state, branches));
+function isSameState(listed: RefState, fetched: RefState, { repository }: SyncInput): boolean {
+  const nameOf = (state: RefState): string => stateName(wantedBranches(state, repository));
   return listed.defaultBranch === fetched.defaultBranch && nameOf(listed) === nameOf(fetched);
 }

@@ -343,7 +343,15 @@ t.test("which repositories are selected, and where the token may be sent", async
     name: "acme/app",
     url: "https://github.com/acme/app.git",
     sshUrl: "git@github.com:acme/app.git",
-    ...{ fork: false, archived: false, private: true, stars: -5, description: "x".repeat(2000), topics: [] },
+    ...{
+      fork: false,
+      archived: false,
+      private: true,
+      stars: -5,
+      description: "x".repeat(2000),
+      topics: [],
+      hasWorkTree: false,
+    },
   };
   const select = (changes: Partial<Api>, ...listed: Partial<typeof one>[]) =>
     selectRepositories(

@@ -303,8 +303,10 @@ t.test("a token is sent to the host of the API and of its repositories only", as
   for (const [kind, url, remote, isSent] of rows) {
     const config = connection({ kind, url, credential: "file:/t" });
     const listed = { name: "n", url: remote, sshUrl: "", fork: false, archived: false, private: false };
-    const selected = await selectRepositories(config, [{ ...listed, stars: 0, description: "", topics: [] }], () =>
-      Promise.resolve(),
+    const selected = await selectRepositories(
+      config,
+      [{ ...listed, stars: 0, description: "", topics: [], hasWorkTree: false }],
+      () => Promise.resolve(),
     );
     t.equal(selected.repositories[0]?.credential, isSent ? "file:/t" : "", `${url} ${remote}`);
   }

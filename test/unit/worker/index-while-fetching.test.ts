@@ -72,7 +72,7 @@ class Scene {
   async fetched({ repository }: SyncInput): Promise<Fetched> {
     const mirror = await openMirror(this.#dataFolder, repository, this.task.fetch, []);
     const state = await mirror.sync(neverStop);
-    return { mirror, state, recreated: false, date: "2026-01-01T00:00:00Z" };
+    return { mirror, state, recreated: false, warnings: [], date: "2026-01-01T00:00:00Z" };
   }
 
   /** The outcome if the remote lists `listed`, and the fetch ends as given. */

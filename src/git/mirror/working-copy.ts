@@ -1,0 +1,408 @@
+import { createHash } from "node:crypto";
+import {
+  type BigIntStats,
+  constants,
+  existsSync,
+  lstatSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { open } from "node:fs/promises";
+import { join } from "node:path";
+import { errorMessage, TrawlError } from "../../base/errors.js";
+import { workingCopyName } from "../../model/repository.js";
+import { longReadLimits, writeLimits } from "../run/child-limits.js";
+import { localCommand } from "../objects/objects.js";
+import { lackOfRoom } from "../run/disk-room.js";
+import { workTreeEnvironment } from "../run/environment.js";
+import { runGit, type RunOptions, type StopSignal } from "../run/run.js";
+
+/** What of a working copy is taken; the rest is as in HEAD, or absent, and is told. */
+export interface WorkingCopyLimits {
+  readonly fileCountMax: number;
+  readonly fileBytesMax: number;
+  readonly totalBytesMax: number;
+  /** Of each git process. */
+  readonly timeoutMs: number;
+  readonly memoryBytesMax: number;
+  readonly reserveBytes: number;
+}
+
+export const workingCopyLimits: Pick<
+  WorkingCopyLimits,
+  "fileCountMax" | "fileBytesMax" | "totalBytesMax" | "timeoutMs"
+> = {
+  fileCountMax: 10_000,
+  fileBytesMax: 16 << 20,
+  totalBytesMax: 256 << 20,
+  timeoutMs: 30_000,
+};
+
+export interface WorkingCopy {
+  /** The commit that holds it; that of HEAD if nothing differs. */
+  readonly commit: string;
+  /** Sentences about what was left out. */
+  readonly warnings: readonly string[];
+}
+
+const workingCopyMemory = 64 << 20;
+
+/** Lists of paths: 100,000 of usual length. */
+const listBytesMax = 16 << 20;
+const excludeBytesMax = 64 << 10;
+
+const ref = `refs/${workingCopyName}`;
+
+/** Files in the mirror; not in a folder of git's. */
+const indexFile = "working-copy-index";
+const excludeFile = "working-copy-exclude";
+const stateFile = "working-copy-state";
+
+/** A file that differs from HEAD; undefined contents if it is deleted. */
+interface ChangedFile {
+  /** One character per byte. */
+  readonly path: string;
+  readonly mode: "100644" | "100755" | "120000";
+  readonly contents: Buffer | undefined;
+}
+
+/**
+ * Makes a commit of the uncommitted files of a working copy, changed and untracked, with that of HEAD as its parent, and sets the
+ * reference `refs/working-copy` of the mirror to it. Everything is written to the mirror, and nothing to the folder.
+ *
+ * The folder may be hostile. git reads it as the work tree of the mirror, so that no configuration, hook, filter or monitor of the folder
+ * is in effect, and only compares and lists: it starts nothing in repositories within the folder. Contents are read here, and only of
+ * regular files below the folder, through no symbolic link; those of links are their targets.
+ *
+ * Caller guarantees: nothing else writes to the mirror, which has the objects of HEAD. Throws `git` if the folder cannot be read, and
+ * `cancelled` if stopped; the reference then stays.
+ */
+export async function captureWorkingCopy(
+  mirror: string,
+  folder: string,
+  head: string,
+  limits: WorkingCopyLimits,
+  stop: StopSignal,
+): Promise<WorkingCopy> {
+  return await new Capture(mirror, folder, head, limits, stop).run();
+}
+
+/** The commit that was captured last; undefined if there is none. */
+export async function knownWorkingCopy(mirror: string, stop: StopSignal): Promise<string | undefined> {
+  const state = readState(mirror);
+  if (state === undefined) return undefined;
+  const { stdout } = await runGit({
+    ...localCommand(stop),
+    args: [`--git-dir=${mirror}`, "rev-parse", "--verify", "--quiet", `${ref}^{commit}`],
+    exitCodes: [1, 128],
+  });
+  return stdout.toString("latin1").trim() === state.commit ? state.commit : undefined;
+}
+
+/** Removes what was captured. */
+export async function dropWorkingCopy(mirror: string, stop: StopSignal): Promise<void> {
+  if (!existsSync(join(mirror, stateFile))) return;
+  const process = writeLimits(workingCopyMemory, 1 << 20, workingCopyLimits.timeoutMs);
+  await runGit({
+    ...localCommand(stop),
+    args: [`--git-dir=${mirror}`, "update-ref", "-d", ref],
+    process,
+    exitCodes: [],
+  });
+  for (const name of [indexFile, excludeFile, stateFile]) rmSync(join(mirror, name), { force: true });
+}
+
+class Capture {
+  readonly #mirror: string;
+  readonly #root: string;
+  readonly #head: string;
+  readonly #limits: WorkingCopyLimits;
+  readonly #stop: StopSignal;
+  readonly #leftOut = new Map<string, { count: number; example: string }>();
+  #byteCount = 0;
+
+  constructor(mirror: string, folder: string, head: string, limits: WorkingCopyLimits, stop: StopSignal) {
+    this.#mirror = mirror;
+    this.#root = findRoot(folder);
+    this.#head = head;
+    this.#limits = limits;
+    this.#stop = stop;
+  }
+
+  async run(): Promise<WorkingCopy> {
+    const before = readState(this.#mirror);
+    await this.#readHead(before);
+    const paths = await this.#listPaths();
+    const fingerprint = this.#fingerprint(paths);
+    if (before?.fingerprint === fingerprint && before.commit === (await this.#readRef()))
+      return { commit: before.commit, warnings: before.warnings };
+    const files = await this.#readFiles(paths);
+    const commit = files.length === 0 ? this.#head : await this.#write(files, before?.commit);
+    if (files.length === 0) await this.#git(["update-ref", ref, this.#head]);
+    const warnings = [...this.#leftOut].map(
+      ([why, { count, example }]) => `the working copy is indexed without ${count} files ${why}, such as ${example}`,
+    );
+    // A file that was read while it was changed is read again: its time has changed then.
+    writeState(this.#mirror, { head: this.#head, fingerprint, commit, warnings });
+    return { commit, warnings };
+  }
+
+  /** Makes the private index that of HEAD, and compares the folder with it: what is as before is known by its times. */
+  async #readHead(before: State | undefined): Promise<void> {
+    const index = join(this.#mirror, indexFile);
+    if (before?.head !== this.#head || !existsSync(index)) {
+      // Its lock may be left from a process that was killed.
+      rmSync(`${index}.lock`, { force: true });
+      await this.#git(existsSync(index) ? ["read-tree", "--reset", this.#head] : ["read-tree", this.#head]);
+    }
+    this.#copyExcludes();
+    // Exit code 1 says that files differ.
+    await this.#git(["update-index", "-q", "--refresh"], { exitCodes: [1] });
+  }
+
+  /** Paths that differ from HEAD, and untracked ones that are not ignored; sorted, one character per byte. */
+  async #listPaths(): Promise<readonly string[]> {
+    const paths = new Set<string>();
+    for (const what of [["-m"], ["-o", "--exclude-standard"]]) {
+      const { stdout } = await this.#git(["ls-files", "-z", ...what]);
+      // Untracked repositories end with a slash.
+      for (const path of stdout.toString("latin1").split("\0"))
+        if (path !== "" && !path.endsWith("/") && isPlain(path)) paths.add(path);
+    }
+    const sorted = [...paths].sort();
+    const tooMany = sorted.splice(this.#limits.fileCountMax);
+    for (const path of tooMany) this.#leaveOut(`beyond the first ${this.#limits.fileCountMax} that differ`, path);
+    return sorted;
+  }
+
+  /** Changes whenever HEAD or one of the files does, as far as the file system tells. */
+  #fingerprint(paths: readonly string[]): string {
+    const hash = createHash("sha256").update(this.#head);
+    for (const path of paths) {
+      const state = this.#state(path);
+      const text = state && `${state.mode} ${state.size} ${state.ino} ${state.mtimeNs} ${state.ctimeNs}`;
+      hash.update(`\0${path}\0${text ?? ""}`, "latin1");
+    }
+    return hash.digest("hex");
+  }
+
+  /** Undefined if there is nothing, or nothing that can be told. */
+  #state(path: string): BigIntStats | undefined {
+    try {
+      return lstatSync(toPath(this.#root, path), { throwIfNoEntry: false, bigint: true });
+    } catch {
+      return undefined;
+    }
+  }
+
+  async #readFiles(paths: readonly string[]): Promise<readonly ChangedFile[]> {
+    const files: ChangedFile[] = [];
+    for (const path of paths) {
+      if (this.#stop()) throw new TrawlError("cancelled", "the working copy was not read to its end");
+      const file = await this.#readFile(path);
+      if (file !== undefined) files.push(file);
+    }
+    return files;
+  }
+
+  /** Undefined for what is left as it is in HEAD. */
+  async #readFile(path: string): Promise<ChangedFile | undefined> {
+    const full = toPath(this.#root, path);
+    try {
+      if (this.#leadsOut(path)) return { path, mode: "100644", contents: undefined };
+      const state = lstatSync(full, { throwIfNoEntry: false });
+      if (state === undefined) return { path, mode: "100644", contents: undefined };
+      if (state.isSymbolicLink()) return { path, mode: "120000", contents: readlinkSync(full, { encoding: "buffer" }) };
+      // Of a repository within this one, the commit in HEAD counts.
+      if (state.isDirectory()) return undefined;
+      if (!state.isFile()) return { path, mode: "100644", contents: undefined };
+      const contents = await this.#readContents(full, path);
+      return contents && { path, mode: (state.mode & 0o100) === 0 ? "100644" : "100755", contents };
+    } catch (error) {
+      const { code } = error as { readonly code?: unknown };
+      // It has vanished meanwhile.
+      if (code === "ENOENT" || code === "ENOTDIR") return { path, mode: "100644", contents: undefined };
+      this.#leaveOut(`that cannot be read (${String(code ?? errorMessage(error)).slice(0, 100)})`, path);
+      return undefined;
+    }
+  }
+
+  /** Whether a folder of the path is a symbolic link: what is behind it is not of the folder. */
+  #leadsOut(path: string): boolean {
+    const parts = path.split("/").slice(0, -1);
+    return parts.some((_, i) => this.#state(parts.slice(0, i + 1).join("/"))?.isSymbolicLink());
+  }
+
+  async #readContents(full: Buffer, path: string): Promise<Buffer | undefined> {
+    const { fileBytesMax, totalBytesMax } = this.#limits;
+    // Not blocking, in case that it is a pipe by now.
+    const file = await open(full, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      const state = await file.stat();
+      // A folder of the path may have become a link since.
+      const place = readlinkSync(`/proc/self/fd/${file.fd}`, { encoding: "buffer" });
+      if (!state.isFile() || !place.equals(full)) {
+        this.#leaveOut("that were replaced while they were read", path);
+        return undefined;
+      }
+      if (state.size > fileBytesMax) {
+        this.#leaveOut(`larger than ${fileBytesMax >> 20} MiB`, path);
+        return undefined;
+      }
+      if (this.#byteCount + state.size > totalBytesMax) {
+        this.#leaveOut(`beyond ${totalBytesMax >> 20} MiB of files that differ`, path);
+        return undefined;
+      }
+      const bytes = Buffer.alloc(state.size);
+      let length = 0;
+      for (let count = -1; count !== 0 && length < bytes.length; length += count)
+        ({ bytesRead: count } = await file.read(bytes, length, bytes.length - length, length));
+      this.#byteCount += length;
+      return bytes.subarray(0, length);
+    } finally {
+      await file.close();
+    }
+  }
+
+  #leaveOut(why: string, path: string): void {
+    const known = this.#leftOut.get(why) ?? {
+      count: 0,
+      example: JSON.stringify(Buffer.from(path, "latin1").toString()),
+    };
+    known.count++;
+    this.#leftOut.set(why, known);
+  }
+
+  /** The new commit, or the one before if that has the same files. */
+  async #write(files: readonly ChangedFile[], before: string | undefined): Promise<string> {
+    const lack = lackOfRoom(this.#mirror, this.#limits.reserveBytes);
+    if (lack !== null) throw new TrawlError("git", `git fast-import ${lack}`);
+    const seconds = Math.floor(new Date().getTime() / 1000);
+    const parts: Buffer[] = [
+      Buffer.from(
+        `commit ${ref}-next\ncommitter ${author} ${seconds} +0000\ndata ${Buffer.byteLength(message)}\n${message}from ${this.#head}\n`,
+      ),
+    ];
+    // Where a folder has become a file, what was in it is deleted first.
+    for (const { path, contents } of files)
+      if (contents === undefined) parts.push(Buffer.from(`D ${quote(path)}\n`, "latin1"));
+    for (const { path, mode, contents } of files)
+      if (contents !== undefined)
+        parts.push(
+          Buffer.from(`M ${mode} inline ${quote(path)}\ndata ${contents.length}\n`, "latin1"),
+          contents,
+          newline,
+        );
+    parts.push(Buffer.from("\ndone\n"));
+    await this.#git(["fast-import", "--quiet", "--done", "--force"], { stdin: Buffer.concat(parts), isWriting: true });
+    const commit = await this.#parse(`${ref}-next`);
+    const isSame =
+      before !== undefined &&
+      (await this.#parse(`${before}^{tree}`)) === (await this.#parse(`${commit}^{tree}`)) &&
+      (await this.#parse(`${before}^`)) === this.#head;
+    const chosen = isSame ? before : commit;
+    await this.#git(["update-ref", ref, chosen]);
+    await this.#git(["update-ref", "-d", `${ref}-next`]);
+    return chosen;
+  }
+
+  /** "" if there is no such object. */
+  async #parse(name: string): Promise<string> {
+    const { stdout } = await this.#git(["rev-parse", "--verify", "--quiet", "--end-of-options", name], {
+      exitCodes: [1, 128],
+    });
+    return stdout.toString("latin1").trim();
+  }
+
+  #readRef(): Promise<string> {
+    return this.#parse(`${ref}^{commit}`);
+  }
+
+  /** What the operator of the folder ignores in `.git/info/exclude`, as far as it is a small file. */
+  #copyExcludes(): void {
+    let text = Buffer.alloc(0);
+    const path = join(this.#root, ".git/info/exclude");
+    try {
+      const state = lstatSync(path);
+      if (state.isFile() && state.size <= excludeBytesMax && realpathSync(path) === path) text = readFileSync(path);
+    } catch {
+      // There is none.
+    }
+    const copy = join(this.#mirror, excludeFile);
+    if (!existsSync(copy) || !readFileSync(copy).equals(text)) writeFileSync(copy, text);
+  }
+
+  async #git(
+    args: readonly string[],
+    options: { readonly stdin?: Buffer; readonly exitCodes?: readonly number[]; readonly isWriting?: boolean } = {},
+  ) {
+    const { timeoutMs, memoryBytesMax } = this.#limits;
+    const command: RunOptions = {
+      args: [`--git-dir=${this.#mirror}`, `--work-tree=${this.#root}`, ...args],
+      environment: workTreeEnvironment(join(this.#mirror, indexFile), join(this.#mirror, excludeFile)),
+      directory: this.#root,
+      timeoutMs,
+      silenceMs: Infinity,
+      outputBytesMax: listBytesMax,
+      // It writes the private index in any case.
+      process: { ...longReadLimits, ...writeLimits(memoryBytesMax, 1 << 30, timeoutMs) },
+      stop: this.#stop,
+      stdin: options.stdin ?? null,
+      exitCodes: options.exitCodes ?? [],
+      onErrorLine: null,
+    };
+    return await runGit(command);
+  }
+}
+
+const newline = Buffer.from("\n");
+const author = "working copy <>";
+const message = "Uncommitted files of the working copy\n\nThis is not a commit of the repository.\n";
+
+/** Throws `git` if the folder cannot be read. */
+function findRoot(folder: string): string {
+  try {
+    return realpathSync(folder);
+  } catch (error) {
+    throw new TrawlError("git", `the working copy cannot be read: ${errorMessage(error)}`);
+  }
+}
+
+function toPath(root: string, path: string): Buffer {
+  return Buffer.concat([Buffer.from(`${root}/`), Buffer.from(path, "latin1")]);
+}
+
+/** Whether it leads below the folder, and not into a folder of git's own. */
+function isPlain(path: string): boolean {
+  return path.split("/").every((part) => part !== "" && part !== "." && part !== ".." && part.toLowerCase() !== ".git");
+}
+
+/** A path of one character per byte, as `git fast-import` reads it. */
+function quote(path: string): string {
+  return `"${path.replace(/[\\"\n]/g, (character) => (character === "\n" ? "\\n" : `\\${character}`))}"`;
+}
+
+/** What was captured last. */
+interface State extends WorkingCopy {
+  readonly head: string;
+  readonly fingerprint: string;
+}
+
+/** Undefined if there is none, or if it is damaged: then it is captured anew. */
+function readState(mirror: string): State | undefined {
+  try {
+    const { head, fingerprint, commit, warnings } = JSON.parse(readFileSync(join(mirror, stateFile), "utf8")) as State;
+    return Array.isArray(warnings) && [head, fingerprint, commit].every((one) => typeof one === "string")
+      ? { head, fingerprint, commit, warnings }
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function writeState(mirror: string, state: State): void {
+  writeFileSync(join(mirror, stateFile), JSON.stringify(state));
+}
