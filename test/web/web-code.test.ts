@@ -353,11 +353,30 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
       await until("another symbol is read", async () => Number((await read.innerText()).slice("part_".length)) > 10);
       t.ok(await page.locator(".file-tools").getByText("part.c").isVisible(), "the path stays in sight");
       t.same(await findViolations(page), []);
+      await page.getByLabel("Part of a name in the outline").fill("T_49");
+      await becomes(t, () => page.locator(".outline li").count(), 1, "what has such a name");
+      await page.getByLabel("Part of a name in the outline").fill("none");
+      await page.getByText("No symbol has such a name.").waitFor();
+      await page.getByRole("heading", { name: "part.c" }).focus();
+      await page.locator(".file-lines").focus();
+      await page.keyboard.press("l");
+      await page.getByRole("spinbutton", { name: "Line" }).waitFor();
+      t.same(await findViolations(page), []);
+      await page.keyboard.type("5");
+      await page.keyboard.press("Enter");
+      await page.waitForURL(/\/part\.c\?L5$/);
+      await page.locator('.line.selected[data-line="5"]').waitFor();
+      const externalURLs = [{ url: "https://github.com/o/r/blob/main/part.c", serviceKind: "GITHUB" }];
+      const data = { repository: { commit: { blob: { externalURLs } } } };
+      await page.route(/graphql\?FileHosts/, (route) => route.fulfill({ json: { data } }));
+      await page.reload();
+      const host = page.getByRole("link", { name: "GitHub" });
+      t.equal(await host.getAttribute("href"), "https://github.com/o/r/blob/main/part.c#L5");
       await page.evaluate("navigator.clipboard.writeText = async (text) => { globalThis.copied = text; }");
       const copy = page.getByRole("button", { name: "Copy" });
       for (const [form, text] of [
         ["Path", /^part\.c$/],
-        ["Permalink", /^http.*code@[0-9a-f]{40}\/-\/blob\/part\.c$/],
+        ["Permalink", /^http.*code@[0-9a-f]{40}\/-\/blob\/part\.c\?L5$/],
       ] as const) {
         await copy.click();
         await page.getByRole("button", { name: form, exact: true }).click();
@@ -483,6 +502,12 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
       await page
         .getByText("twice: function in names/use.c, line 3, by name. int twice(int n)")
         .waitFor({ state: "attached" });
+      await becomes(
+        t,
+        () => page.evaluate("globalThis.CSS.highlights.get('trawl-name-uses')?.size"),
+        2,
+        "where else the name stands is marked",
+      );
       await page.keyboard.press("r");
       await panel.locator("a:focus").getByText("int twice(int n)").waitFor();
       await page.keyboard.press("ArrowDown");
@@ -551,6 +576,10 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
       await page.getByRole("link", { name: "Moved" }).click();
       await page.locator(".file-diff").getByText("moved.c", { exact: false }).first().waitFor();
       t.notMatch(await page.locator("main").innerText(), /[\u202a-\u202e]/, "text is shown in its own order");
+      await page.goto(at("@moved/-/commits/names/lib.c"));
+      await page.getByRole("link", { name: "Search these commits" }).click();
+      await page.waitForURL(/\/search\?q=/);
+      await page.locator(".result").getByText("Moved").first().waitFor();
       await page.goto(at("/-/commits"));
       await page.getByRole("link", { name: `First ${hostile}` }).waitFor();
       await page.getByRole("link", { name: "Second" }).click();
@@ -579,6 +608,10 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
       await page.getByRole("button", { name: "Compare" }).click();
       await page.waitForURL(/\/-\/compare\/HEAD~1\.\.\.many$/);
       await page.getByText("more than 50 commits").waitFor();
+      t.same(await findViolations(page), []);
+      await page.locator(".diff-files > summary").click();
+      await page.getByRole("button", { name: "many/1", exact: true }).press("Enter");
+      await page.locator("summary:focus").getByText("many/1", { exact: true }).waitFor();
       t.same(await findViolations(page), []);
       await page.getByRole("button", { name: "More commits" }).click();
       await page.getByText("53 commits", { exact: true }).waitFor();

@@ -1,3 +1,4 @@
+import { quoteValue } from "../../query/syntax/quote.js";
 import { addressOfQuery, emptyQuery } from "../query/query-state.js";
 import { pageUrl, repositoryUrl, type PagePath } from "../../model/page-path.js";
 
@@ -7,10 +8,18 @@ export function directoryUrl(place: Place, path: string): string {
   return path === "" ? repositoryUrl(place) : pageUrl(place, "tree", path);
 }
 
+function escapeExpression(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}
+
 /** Characters with a meaning in regular expressions are escaped, so that the name stands for itself. */
 export function repositoryFilter({ name, revision }: Place): string {
-  const escaped = name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-  return `repo:^${escaped}$${revision === "" ? "" : `@${revision}`}`;
+  return `repo:^${escapeExpression(name)}$${revision === "" ? "" : `@${revision}`}`;
+}
+
+/** The same for a path. */
+export function fileFilter(path: string): string {
+  return `file:${quoteValue(`^${escapeExpression(path)}$`)}`;
 }
 
 export function searchUrl(query: string): string {

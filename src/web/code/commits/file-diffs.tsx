@@ -54,6 +54,25 @@ export function FileDiffs({ name, list, readMore }: FileDiffsProps) {
           Side by side
         </button>
       </div>
+      {nodes.length > 1 && (
+        <details class="panel diff-files">
+          <summary class="panel-head">Files</summary>
+          <ul>
+            {nodes.map((file, at) => (
+              <li key={file.mostRelevantFile.url}>
+                <button
+                  type="button"
+                  class="button quiet"
+                  onClick={({ currentTarget }) => showChange(currentTarget, at)}
+                >
+                  <bdi>{titleOfChange(file)}</bdi>
+                </button>{" "}
+                {file.stat !== null && <Stat added={file.stat.added} deleted={file.stat.deleted} />}
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
       {nodes.map((file) => (
         <FileChange key={file.mostRelevantFile.url} name={name} file={file} form={form.value} reader={reader} />
       ))}
@@ -72,6 +91,20 @@ export function FileDiffs({ name, list, readMore }: FileDiffsProps) {
   );
 }
 
+/** Opens the changes of a file, and goes to them. */
+function showChange(pressed: HTMLElement, at: number): void {
+  const change = pressed.closest("section")?.querySelectorAll<HTMLDetailsElement>(".file-diff")[at];
+  if (change === undefined) return;
+  change.open = true;
+  change.scrollIntoView();
+  change.querySelector<HTMLElement>("summary")?.focus({ preventScroll: true });
+}
+
+function titleOfChange({ oldPath, newPath }: FileDiff): string {
+  const isMoved = oldPath !== null && newPath !== null && oldPath !== newPath;
+  return isMoved ? `${oldPath} → ${newPath}` : (newPath ?? oldPath ?? "");
+}
+
 interface FileChangeProps {
   readonly name: string;
   readonly file: FileDiff;
@@ -84,8 +117,7 @@ function FileChange({ name, file, form, reader }: FileChangeProps) {
   const tokens = useDiffTokens(panel, name, file, reader);
   const { oldPath, newPath, stat } = file;
   const hunks = file.hunks ?? [];
-  const path = newPath ?? oldPath ?? "";
-  const title = oldPath !== null && newPath !== null && oldPath !== newPath ? `${oldPath} → ${newPath}` : path;
+  const title = titleOfChange(file);
   const note = newPath === null ? "removed" : oldPath === null ? "new" : "";
   return (
     <details ref={panel} class="panel file-diff" open={stat !== null && stat.added + stat.deleted <= openLineCountMax}>

@@ -4,6 +4,7 @@ import type { PagePath } from "../../../model/page-path.js";
 import { useGraphql } from "../../api/use-graphql.js";
 import { FoundCommit } from "../found.js";
 import { State } from "../../ui/states.js";
+import { fileFilter, repositoryFilter, searchUrl } from "../code-urls.js";
 import { CommitLine, commitLineFields } from "./commit-line.js";
 
 const historyQuery = `query History($name: String!, $revision: String!, $path: String!, $follow: Boolean!, $after: String) {
@@ -28,6 +29,9 @@ export function HistoryPage({ path }: { readonly path: PagePath }) {
     <section class="panel" aria-label="Commits">
       <h1 class="panel-head">
         {path.path === "" ? "Commits" : `Commits that changed ${path.path}, also under its former names`}
+        <a class="small" href={searchUrl(searchText(path))}>
+          Search these commits
+        </a>
       </h1>
       {cursors.value.map((cursor, i) => (
         <HistoryPart
@@ -42,6 +46,12 @@ export function HistoryPage({ path }: { readonly path: PagePath }) {
       ))}
     </section>
   );
+}
+
+/** A search of the commits, to which words, an author or a time can be added. */
+function searchText(path: PagePath): string {
+  const file = path.path === "" ? "" : `${fileFilter(path.path)} `;
+  return `${repositoryFilter(path)} ${file}type:commit `;
 }
 
 interface HistoryPartProps {

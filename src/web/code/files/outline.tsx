@@ -45,7 +45,10 @@ interface OutlineListProps {
 
 function OutlineList({ all, text, view }: OutlineListProps) {
   const list = useRef<HTMLUListElement>(null);
-  const items = useMemo(() => leaveOutLocals(all, text.split("\n")), [all, text]);
+  const wanted = useSignal("");
+  const known = useMemo(() => leaveOutLocals(all, text.split("\n")), [all, text]);
+  const part = wanted.value.trim().toLowerCase();
+  const items = useMemo(() => known.filter(({ symbol }) => symbol.name.toLowerCase().includes(part)), [known, part]);
   const read = useReadItem(items, view);
   useEffect(() => {
     const host = list.current?.parentElement;
@@ -55,24 +58,34 @@ function OutlineList({ all, text, view }: OutlineListProps) {
     if (offsetTop < host.scrollTop || offsetTop + offsetHeight > host.scrollTop + host.clientHeight)
       host.scrollTop = offsetTop - host.clientHeight / 3;
   }, [read]);
-  if (items.length === 0) return <p class="soft">No symbols were found in this file.</p>;
+  if (known.length === 0) return <p class="soft">No symbols were found in this file.</p>;
   return (
-    <ul ref={list}>
-      {items.map(({ depth, symbol: { name, kind, location } }, i) => {
-        const line = (location.range?.start.line ?? 0) + 1;
-        return (
-          <li key={i} style={{ "--depth": depth }}>
-            <a
-              href={withLineRange(address.value, { from: line, to: line })}
-              title={kind.toLowerCase()}
-              aria-current={i === read ? "true" : undefined}
-            >
-              <bdi>{name}</bdi>
-            </a>
-          </li>
-        );
-      })}
-    </ul>
+    <>
+      <input
+        class="field"
+        type="search"
+        aria-label="Part of a name in the outline"
+        placeholder="Filter"
+        onInput={({ currentTarget }) => (wanted.value = currentTarget.value)}
+      />
+      {items.length === 0 && <p class="soft">No symbol has such a name.</p>}
+      <ul ref={list}>
+        {items.map(({ depth, symbol: { name, kind, location } }, i) => {
+          const line = (location.range?.start.line ?? 0) + 1;
+          return (
+            <li key={i} style={{ "--depth": depth }}>
+              <a
+                href={withLineRange(address.value, { from: line, to: line })}
+                title={kind.toLowerCase()}
+                aria-current={i === read ? "true" : undefined}
+              >
+                <bdi>{name}</bdi>
+              </a>
+            </li>
+          );
+        })}
+      </ul>
+    </>
   );
 }
 

@@ -8,6 +8,7 @@ import { address, navigate } from "../../route/router.js";
 import { ErrorText, Failure, Notice } from "../../ui/states.js";
 import { repositoryFilter, searchUrl } from "../code-urls.js";
 import { CopyMenu } from "./copy-menu.js";
+import { GoToLine } from "./go-to-line.js";
 import { readLineRange, withLineRange } from "./line-range.js";
 import { Outline } from "./outline.js";
 import { usePart } from "../../route/load-part.js";
@@ -73,6 +74,8 @@ export function TextFile({ path, text, oid }: TextFileProps) {
           </>
         )}
         <FileLinks path={path} />
+        {view.value !== undefined && <HostLinks path={path} />}
+        {view.value !== undefined && !isRendered && <GoToLine lineCount={view.value.lineCount} />}
         <CopyMenu
           forms={{
             Path: path.path,
@@ -140,6 +143,29 @@ function FileLinks({ path }: Pick<TextFileProps, "path">) {
       <a class="button quiet" href={pageUrl(path, "raw", path.path)} download={path.path.split("/").at(-1)}>
         Download
       </a>
+    </>
+  );
+}
+
+const hostsQuery = `query FileHosts($name: String!, $revision: String!, $path: String!) {
+  repository(name: $name) { commit(rev: $revision) { blob(path: $path) { externalURLs { url serviceKind } } } }
+}`;
+
+const hostNames: Readonly<Record<string, string>> = { GITHUB: "GitHub", GITLAB: "GitLab", BITBUCKETCLOUD: "Bitbucket" };
+
+/** The same file where the repository comes from. */
+function HostLinks({ path: { name, revision, path } }: Pick<TextFileProps, "path">) {
+  const { answer } = useGraphql("FileHosts", hostsQuery, { name, revision, path });
+  const links = (answer.kind === "ready" && answer.value.repository?.commit?.blob?.externalURLs) || [];
+  const lines = readLineRange(address.value);
+  const fragment = lines === undefined ? "" : `#L${lines.from}${lines.to > lines.from ? `-L${lines.to}` : ""}`;
+  return (
+    <>
+      {links.map(({ url, serviceKind }) => (
+        <a key={url} class="button quiet" href={url + fragment} rel="noreferrer">
+          {hostNames[serviceKind ?? ""] ?? "Code host"}
+        </a>
+      ))}
     </>
   );
 }

@@ -1,3 +1,4 @@
+import { lowerBoundBy } from "../../../base/sorted-search.js";
 import { element } from "../../ui/element.js";
 
 /** A name in a file that is shown, and where it is. */
@@ -123,13 +124,43 @@ export function rangeOfName(code: HTMLElement, { from, name }: Pick<NamePlace, "
 }
 
 const highlightName = "trawl-name";
+const highlightUses = "trawl-name-uses";
 
-/** Marks the name without a change of the document; undefined takes the mark away. */
-export function markName(range: Range | undefined): void {
+/**
+ * Marks the name, and where it stands in the lines in sight, without a change of the document; undefined takes the marks away.
+ */
+export function markName(range: Range | undefined, uses: readonly Range[] = []): void {
   const highlights = (globalThis.CSS as { readonly highlights?: HighlightRegistry }).highlights;
-  if (range === undefined) highlights?.delete(highlightName);
-  else highlights?.set(highlightName, new Highlight(range));
+  highlights?.delete(highlightUses);
+  if (range === undefined) {
+    highlights?.delete(highlightName);
+    return;
+  }
+  if (uses.length > 0) highlights?.set(highlightUses, new Highlight(...uses));
+  const mark = new Highlight(range);
+  mark.priority = 1;
+  highlights?.set(highlightName, mark);
 }
+
+/** Where a name stands in the lines in sight. A long line is left out: looking through it would be felt. */
+export function usesInSight(host: HTMLElement, name: string): readonly Range[] {
+  const lines = host.querySelectorAll<HTMLElement>(".line");
+  const isBelow = (at: number, edge: number): boolean =>
+    (lines[at]?.getBoundingClientRect().bottom ?? Infinity) >= edge;
+  const uses: Range[] = [];
+  for (let at = lowerBoundBy(lines.length, (index) => !isBelow(index, 0)); at < lines.length; at++) {
+    const code = lines[at]?.querySelector<HTMLElement>(":scope > code");
+    if (code != null && (code.textContent ?? "").length <= searchedLengthMax)
+      for (const place of namesOfLine(code)) {
+        const range = place.name === name ? rangeOfName(code, place) : undefined;
+        if (range !== undefined) uses.push(range);
+      }
+    if (isBelow(at, window.innerHeight)) break;
+  }
+  return uses;
+}
+
+const searchedLengthMax = 2_000;
 
 /** The preview of a line with its uses marked; `ranges` count code points. */
 export function markedPreview(

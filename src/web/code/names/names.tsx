@@ -3,13 +3,21 @@ import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { PagePath } from "../../../model/page-path.js";
 import { address, navigate } from "../../route/router.js";
-import { callAfter, type PendingCall } from "../../ui/delay.js";
+import { callAfter, painted, type PendingCall } from "../../ui/delay.js";
 import { addKeys } from "../../ui/keys.js";
 import { readLineRange } from "../files/line-range.js";
 import { keptDefinitions, readDefinitions } from "./name-answers.js";
 import { NameCard, type ShownCard, targetText } from "./name-card.js";
 import { closePanel, NamePanel, openPanel, panel } from "./name-panel.js";
-import { codeOfLine, markName, nameAtPoint, namesOfLine, type NamePlace, rangeOfName } from "./name-place.js";
+import {
+  codeOfLine,
+  markName,
+  nameAtPoint,
+  namesOfLine,
+  type NamePlace,
+  rangeOfName,
+  usesInSight,
+} from "./name-place.js";
 
 /** A pointer that only passes asks for nothing. */
 const restMs = 20;
@@ -194,6 +202,11 @@ class NameReader {
       if (request.signal.aborted) return;
       this.#card.value = { place, rect, answer, isByPointer };
       markName(range);
+      // The card comes first.
+      if (answer.kind === "ready")
+        void painted().then(() => {
+          if (!request.signal.aborted) markName(range, usesInSight(this.#host, place.name));
+        });
     };
     if (known !== undefined) show({ kind: "ready", value: known });
     // The card of another name goes; this one comes with its answer, because an empty one would only flicker.
