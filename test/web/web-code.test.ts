@@ -39,7 +39,7 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
     message: `First ${hostile}`,
     files: {
       "README.txt": `Read me ${hostile}\n`,
-      "docs/README.md": `# Guide\n\n[more](a.md) and [evil](javascript:alert(1)) ${hostile}\n\n| a | |\n|---|---|\n| cell | b |\n\n    code\n`,
+      "docs/README.md": `# Guide\n\n[more](a.md) and [evil](javascript:alert(1)) ${hostile} <img src="../seen/dot.png" alt="dot" width="3000">\n\n| a | |\n|---|---|\n| cell | b |\n\n    code\n`,
       "docs/a.md": "a\n",
       "src/a.ts": 'export const needle = 1;\nconst other = "text";\n',
       "src/\u202erow.ts": 'const word = "\u2066other\u2069"; // \u202eend\n',
@@ -228,6 +228,8 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
       const readme = page.locator(".readme");
       await readme.getByRole("heading", { name: "Guide" }).waitFor();
       await readme.getByRole("cell", { name: "cell" }).waitFor();
+      await readme.getByRole("img", { name: "dot" }).waitFor();
+      t.equal(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0, "no wider than the page");
       await readme.locator("pre").focus();
       t.equal(await readme.locator("pre:focus").count(), 1, "what scrolls is reached by keyboard");
       t.equal(await readme.locator("script, [onerror], [href^=javascript]").count(), 0);

@@ -152,10 +152,10 @@ function nameRank(name: string, prefix: string): number {
   return name === prefix ? 0 : name.startsWith(prefix) ? 1 : 2;
 }
 
-/** The results of a small search. */
+/** The results of a small search. What is typed next ends it, so its limit is for a daemon that is very busy. */
 async function firstMatches(query: string, countMax: number, signal: AbortSignal): Promise<readonly StreamMatch[]> {
   const found: StreamMatch[] = [];
-  const parameters = new URLSearchParams({ q: `${query} count:${countMax} timeout:2s`, t: "literal", near: "0" });
+  const parameters = new URLSearchParams({ q: `${query} count:${countMax} timeout:10s`, t: "literal", near: "0" });
   await readEvents(`/search/stream?${parameters}`, signal, (name, data) => {
     if (name === "matches") found.push(...(JSON.parse(data) as StreamMatch[]));
     return undefined;
