@@ -197,6 +197,7 @@ export class GitReads {
     const entry = await this.entryOf(blob);
     if (entry.kind !== "file") return noText;
     const answer = await this.#files.get(String(blob.repository.record.id), {
+      commit: blob.commit.oid,
       oid: entry.oid,
       path: blob.path,
       form,

@@ -14,7 +14,7 @@ import {
   textToIndex,
   type ContentLimits,
 } from "./classify.js";
-import { type CommitRules, isRulePath, readCommitRules } from "./rules/commit-rules.js";
+import { type CommitRules, isRulePath, readCommitRules, type RuleFiles } from "./rules/commit-rules.js";
 import { noRules, type PathRules } from "./rules/path-rules.js";
 import type { ShardOutput } from "./shard-output.js";
 
@@ -104,7 +104,7 @@ export async function entriesOfBranches(
     const bit = 1 << branch.bit;
     const tree = await listReadable(mirror, branch.commit, stop);
     missingTreeCount += tree.missingCount;
-    const rules = await rulesOfTree(mirror, tree.entries, stop);
+    const rules = await readCommitRules(mirror, ruleFiles(tree.entries), stop);
     problems.push(...describeProblems(branch.name, rules));
     for (const [i, item] of tree.entries.entries()) {
       if (i % pathsPerStopCheck === 0 && stop()) throw new TrawlError("cancelled", "the listing of files was stopped");
@@ -124,11 +124,12 @@ export async function entriesOfBranches(
   return { entries, missingTreeCount, problems };
 }
 
-async function rulesOfTree(mirror: string, entries: readonly TreeEntry[], stop: StopSignal): Promise<CommitRules> {
+/** The files with rules among these. */
+export function ruleFiles(entries: readonly TreeEntry[]): RuleFiles {
   const files = new Map<string, string>();
   for (const { path, oid, mode } of entries)
     if (isRegular(mode) && isRulePath(path)) files.set(path.toString("latin1"), oid);
-  return await readCommitRules(mirror, files, stop);
+  return files;
 }
 
 /** Of the commit of a branch; `isRuleProblem` knows such a text. */

@@ -200,6 +200,8 @@ export type FileForm =
 
 /** A file and the form in which to return it. */
 export interface WantedFile {
+  /** Whose attributes may say what its language is. */
+  readonly commit: string;
   readonly oid: string;
   readonly path: string;
   readonly form: FileForm;

@@ -73,6 +73,30 @@ t.test("each commit has the rules that it contains", async (t) => {
   t.match((await search(daemon, "repo:^code$@ignoring type:path d.c")).files, ["gen/d.c C"], "found by its path");
 });
 
+t.test("pages and counts of languages have them too", async (t) => {
+  const source = fixture(t);
+  for (const name of ["none", "nested"]) commitRules(source, name);
+  const daemon = await testDaemon(t, textsOnly);
+  await daemon.add("code", source.path);
+  const query = `query ($revision: String!) { repository(name: "code") { commit(rev: $revision) {
+    blob(path: "dir/c.c") { languages }
+    languageStatistics { name }
+  } } }`;
+  interface Answer {
+    readonly blob: { readonly languages: readonly string[] };
+    readonly languageStatistics: readonly { readonly name: string }[];
+  }
+  const ask = async (revision: string): Promise<readonly string[][]> => {
+    const body = JSON.stringify({ query, variables: { revision } });
+    const answer = await fetch(`${daemon.url}/.api/graphql`, { method: "POST", body });
+    const { data } = (await answer.json()) as { data: { repository: { commit: Answer } } };
+    const { blob, languageStatistics } = data.repository.commit;
+    return [[...blob.languages], languageStatistics.map(({ name }) => name).sort()];
+  };
+  t.same(await ask("nested"), [["C++"], ["C++", "Git Attributes", "Go", "Text"]]);
+  t.same(await ask("none"), [["C"], ["C", "Text"]]);
+});
+
 t.test("a commit with other rules indexes again what they change", async (t) => {
   const source = fixture(t);
   commitRules(source, "none");

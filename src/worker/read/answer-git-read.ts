@@ -39,6 +39,8 @@ import { textOfBlob } from "../../indexer/encoding/blob-text.js";
 import { BoundedMap } from "../../base/bounded-map.js";
 import { CodeOwners } from "../../eval/people/code-owners.js";
 import { readCodeOwners } from "../../git/history/commit-attributes.js";
+import { readCommitRules } from "../../indexer/rules/commit-rules.js";
+import { ruleFiles } from "../../indexer/index-repository.js";
 import { detectByPath, detectLanguage } from "../../indexer/detect-language.js";
 import { ownReadsMax } from "../../indexer/classify.js";
 import { splitOnce } from "../../base/text.js";
@@ -307,12 +309,15 @@ async function answerCountLanguages(
     counts.set(name, count);
   };
   const unknown: CountedFile[] = [];
+  const rules = await readCommitRules(mirror, ruleFiles(entries), context.stop);
   for (const { mode, path, oid, size } of entries) {
     if (mode === fileMode.symlink || mode === fileMode.gitlink) continue;
     // A blob that the mirror lacks has no size.
     const file: CountedFile = { path: decodePath(path), oid, byteCount: Math.max(0, size) };
     const { language, isCertain } = detectByPath(file.path);
-    if (isCertain) add(file, language?.name);
+    const given = rules.at(path).language;
+    if (given !== "") add(file, given);
+    else if (isCertain) add(file, language?.name);
     else unknown.push(file);
   }
   await readTexts(mirror, unknown, context, (file, text) => add(file, detectLanguage(file.path, text)?.name));

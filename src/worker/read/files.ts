@@ -3,8 +3,10 @@ import { readBlobs } from "../../git/objects/read-blobs.js";
 import { tableRows } from "../../base/html.js";
 import { textOfBlob } from "../../indexer/encoding/blob-text.js";
 import { detectLanguage } from "../../indexer/detect-language.js";
+import type { CommitRules } from "../../indexer/rules/commit-rules.js";
 import type { FileAnswer, GitReadAnswer, ReadFiles, WantedFile } from "../../protocol/git-messages.js";
 import { mirrorPath, type ReadContext } from "./context.js";
+import { readAttributesAbove } from "./path-languages.js";
 import { highlightText, plainLines, MarkupTime } from "./highlight.js";
 import { renderMarkdown } from "./markdown.js";
 
@@ -29,10 +31,12 @@ export async function answerReadFiles(
   context: ReadContext,
 ): Promise<GitReadAnswer<"read-files">> {
   const answers: FileAnswer[] = [];
+  const mirror = mirrorPath(context, repositoryId);
+  const languages = await givenLanguages(mirror, files, context);
   const time = new MarkupTime(files.some(({ form }) => form.kind === "html" && form.patient));
   let textBytes = 0;
   await readBlobs(
-    blobOptions(mirrorPath(context, repositoryId), context),
+    blobOptions(mirror, context),
     files.map(({ oid }) => oid),
     (index, outcome) => {
       if (outcome.kind === "missing") answers[index] = outcome;
@@ -44,7 +48,8 @@ export async function answerReadFiles(
         // What is sent counts, which may be more than the file has, or only some lines; but HTML, which has a limit of its
         // own for each file, counts as its source, and is not made if that does not fit. A smaller file may still fit.
         const isHtml = file.form.kind === "html" || file.form.kind === "plain-html";
-        const answer = isHtml && byteCount > room ? undefined : answerFile(file, outcome.content, time);
+        const answer =
+          isHtml && byteCount > room ? undefined : answerFile(file, languages[index], outcome.content, time);
         const sentBytes = answer?.kind !== "file" ? 0 : isHtml ? byteCount : Buffer.byteLength(answer.text);
         const fits = answer !== undefined && sentBytes <= room;
         if (fits) textBytes += sentBytes;
@@ -60,13 +65,30 @@ export function blobOptions(mirror: string, { stop }: ReadContext): BlobReaderOp
   return { directory: mirror, contentBytesMax: fileBytesMax, silenceMs, stop };
 }
 
-function answerFile(file: WantedFile, blob: Buffer, time: MarkupTime): FileAnswer {
+/** The language of each file by the attributes of its commit; "" if they say nothing. */
+async function givenLanguages(
+  mirror: string,
+  files: readonly WantedFile[],
+  { stop }: ReadContext,
+): Promise<readonly string[]> {
+  const ofCommit = new Map<string, string[]>();
+  for (const { commit, path } of files) {
+    const paths = ofCommit.get(commit);
+    if (paths === undefined) ofCommit.set(commit, [path]);
+    else paths.push(path);
+  }
+  const rules = new Map<string, CommitRules>();
+  for (const [commit, paths] of ofCommit) rules.set(commit, await readAttributesAbove(mirror, commit, paths, stop));
+  return files.map(({ commit, path }) => rules.get(commit)?.at(Buffer.from(path)).language ?? "");
+}
+
+function answerFile(file: WantedFile, given: string, blob: Buffer, time: MarkupTime): FileAnswer {
   const { kind, text: content } = textOfBlob(blob);
   const shared = {
     kind: "file" as const,
     byteCount: blob.length,
     isBinary: kind === "binary",
-    language: detectLanguage(file.path, content)?.name ?? "",
+    language: given || (detectLanguage(file.path, content)?.name ?? ""),
     aborted: false,
   };
   if (shared.isBinary) return { ...shared, lineCount: 0, text: "" };
