@@ -104,6 +104,8 @@ export class ShardRanking {
   #found: Rows | undefined;
   #foundCount = 0;
   #matchCount = 0;
+  /** Matches in chosen contents that cannot be named. */
+  #uncountedMatches = 0;
   #isComplete = true;
 
   /** `others` are the best of other shards: lower scores than all of them have are not wanted. */
@@ -184,8 +186,14 @@ export class ShardRanking {
       leaves: this.#scored,
       contentsWithPathMatch: () => this.#unite((evaluator) => evaluator.contentsWithPathMatch()),
     };
-    for (const tier of divide(chosen.contents, hints, this.#kernel, this.#stop)) this.#decideTier(tier, false);
+    let namedMatches = 0;
+    for (const tier of divide(chosen.contents, hints, this.#kernel, this.#stop)) {
+      this.#decideTier(tier, false);
+      if (tier.mayBeNamed) namedMatches = this.#matchCount;
+    }
     if (chosen.isComplete) return;
+    // Whether the others of the chosen ones are examined depends on what the thread has ranked before.
+    this.#uncountedMatches = this.#matchCount - namedMatches;
     if (!isCheap || candidates === undefined || chosen.contents === undefined) {
       this.#isComplete = false;
       return;
@@ -206,7 +214,7 @@ export class ShardRanking {
     );
     for (const evaluator of this.#evaluators) evaluator.rewind();
     for (let block = blocks.next(blockBytesMax); block.length > 0; block = blocks.next(blockBytesMax)) {
-      const isEnough = areOthers && this.#matchCount >= this.#budget.rankedMatches;
+      const isEnough = areOthers && this.#matchCount - this.#uncountedMatches >= this.#budget.rankedMatches;
       if (isEnough || (!mayBeNamed && !this.#wants(best))) {
         this.#isComplete = false;
         return;

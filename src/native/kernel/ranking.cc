@@ -595,6 +595,7 @@ class ShardRanker {
       examined_.insert(examined_.end(), tier.contents.begin() + static_cast<ptrdiff_t>(first), tier.contents.begin() + static_cast<ptrdiff_t>(at));
       share();
     }
+    if (tier.mayBeNamed) namedMatches_ = foundMatches_;
   }
 
   size_t blockEnd(const Numbers& contents, size_t first, size_t countMax) const {
@@ -610,6 +611,7 @@ class ShardRanker {
     std::set_difference(candidates.begin(), candidates.end(), chosen.begin(), chosen.end(), std::back_inserter(others));
     std::set_difference(chosen.begin(), chosen.end(), examined_.begin(), examined_.end(), std::back_inserter(dropped));
     requireNoFolded(others);
+    chosenMatches_ = foundMatches_;
     scannedMax_ = totals_.scannedBytes + std::min(job_.limits.othersBytesMax, UINT32_MAX - totals_.scannedBytes);
     for (const Tier& tier : divide(others)) {
       if (!decideOtherTier(tier, true)) return;
@@ -622,7 +624,9 @@ class ShardRanker {
     const uint32_t best = scoreOf(boundOf(words_, PathFeatures(), matchesBeyondScore, tier.weightMax, false));
     startOver();
     for (size_t at = 0; at < tier.contents.size();) {
-      const bool ranks = mayRank && foundMatches_ < job_.limits.rankedMatches && (tier.mayBeNamed || best_.wants(best));
+      // Without the chosen ones that cannot be named: whether those are examined depends on what the thread has ranked before.
+      const uint64_t enough = namedMatches_ + foundMatches_ - chosenMatches_;
+      const bool ranks = mayRank && enough < job_.limits.rankedMatches && (tier.mayBeNamed || best_.wants(best));
       if (totals_.scannedBytes >= scannedMax_ || (!ranks && !mayCount())) return false;
       const size_t first = at;
       at = blockEnd(tier.contents, first, otherContentsMax);
@@ -929,6 +933,8 @@ class ShardRanker {
   bool areNamesFound_ = false;
   // The matches that were found, and how many of them the other threads know.
   uint64_t foundMatches_ = 0, sharedMatches_ = 0;
+  // Of the chosen contents, and of those of them that may be named.
+  uint64_t chosenMatches_ = 0, namedMatches_ = 0;
   uint32_t scannedMax_ = 0;
   Numbers ranges_, rows_, pathRows_, places_, arena_;
   // Of the rows of all leaves.

@@ -506,6 +506,18 @@ t.test("what is not chosen is ranked too, until there are enough matches, whatev
   t.end();
 });
 
+t.test("what is ranked of what was not chosen does not depend on what the thread has ranked before", (t) => {
+  // The only one that may be named is not among the chosen ones, which have enough matches.
+  const named = "src/in/folders/that/are/deep/x.c";
+  const files = Array.from({ length: 300 }, (_, i): [string, string] => [`src/${i}.c`, `flush flush flush ${i}`]);
+  const shard = shardOf([...files, [named, "def reflush"]]);
+  const budget = { ...largeBudget, contents: 30, keptMatches: 1, rankedMatches: 25, countedMatches: 0 };
+  // Of a thread that has found nothing, and of one for which only what may be named scores enough.
+  for (const scoreMin of [0, 400])
+    t.same(pathsOf(rank(shard, "flush", budget, scoreMin)), [named], `scores of ${scoreMin}`);
+  t.end();
+});
+
 t.test("ranges are kept of as many documents as are ranked", (t) => {
   // Each comes before those that were found earlier, whose ranges are forgotten at some time.
   const content = "flush it\n".repeat(500);
