@@ -38,20 +38,3 @@ export function keepCompiledCode(): void {
   setFlagsFromString("--initial-old-space-size=24");
   setFlagsFromString("--heap-growing-percent=100");
 }
-
-/** The first release of Node whose V8 has a compiler between the one without optimizations and the slow one. */
-const releaseWithMaglev = 22;
-
-/**
- * Makes V8 optimize the code of searches after some hundred of them instead of thousands. Must be called before threads are
- * started, and before this code has run.
- *
- * V8 considers a function for optimization each time it has executed 66 KiB of its bytecode, and optimizes it after some such
- * times. That suits programs that spend their time in loops. Most functions of a search run once in each, for some
- * microseconds: after 3,000 searches, most of the time of the main thread was still in code that was not optimized. Code that a
- * full collection has discarded comes back earlier, too. What it costs is that the compiler does in the first 200 searches what it
- * would do in the first thousands: see docs/internals/latency.md.
- */
-export function optimizeEarly(): void {
-  if (Number.parseInt(process.versions.node, 10) < releaseWithMaglev) setFlagsFromString("--interrupt-budget=12000");
-}

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { isatty } from "node:tty";
-import { collectAlone, keepCompiledCode, optimizeEarly } from "../base/collector.js";
+import { collectAlone, keepCompiledCode } from "../base/collector.js";
 import { sleep } from "../base/deadline.js";
 import { TrawlError } from "../base/errors.js";
 import { createLog, type Log } from "../base/log.js";
@@ -47,7 +47,6 @@ export async function runDaemon(options: ResolvedOptions): Promise<number> {
   // Not before: with other flags, Node compiles each module of its own that is loaded, which takes a tenth of the start.
   collectAlone();
   keepCompiledCode();
-  optimizeEarly();
   manager.starting("Opening the catalog");
   const started = new code.Daemon(options, secrets, control, snapshots, log);
   await started.load();

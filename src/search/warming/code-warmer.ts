@@ -26,12 +26,6 @@ const rankedQueries = ["return", "name", "get file", "new"] as const;
 /** How often: after about this many searches, V8 has compiled what they use. */
 const roundCount = 4;
 
-/**
- * How often whole searches are run: the main thread runs most of its code once in each, so it takes more of them until V8 has
- * compiled it.
- */
-const wholeRoundCount = 8;
-
 /** Limits on the work of one search of one thread. */
 const matchCountMax = 10_000;
 const shardCountMax = 256;
@@ -111,7 +105,7 @@ export class CodeWarmer {
   }
 
   #searchWhole(): Promise<boolean> {
-    return this.#repeat(rankedQueries, wholeRoundCount, (query) => this.#searchAsPage(query, this.#stopping.signal));
+    return this.#repeat(rankedQueries, roundCount, (query) => this.#searchAsPage(query, this.#stopping.signal));
   }
 
   async #openSymbols(view: CatalogView): Promise<void> {
