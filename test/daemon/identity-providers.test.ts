@@ -29,11 +29,16 @@ function alertIn(html: string): string | undefined {
     .replaceAll("&gt;", ">");
 }
 
+const late = /Acme did not answer within 5 s/;
+const attemptsMax = 10;
+
 /** A daemon, a provider `acme`, and people with browsers. */
 class Scene {
   readonly site: GraphqlSite;
   readonly provider: TestProvider;
   connections: readonly object[] = [];
+  /** Whether the provider is to answer too late. */
+  isSlow = false;
   readonly #folder: string;
 
   private constructor(site: GraphqlSite, provider: TestProvider, folder: string) {
@@ -69,10 +74,15 @@ class Scene {
     await configure(this.site.daemon, { identityProviders, connections: this.connections });
   }
 
+  /** Again if the provider, which runs in this process, had no processor for too long. */
   async signIn(account: string, visitor = new Visitor(), provider = "acme", query = "returnTo=/search%3Fq=x") {
     this.provider.account = account;
-    const { status, text, url } = await visitor.visit(`${this.url}/-/oidc/${provider}/sign-in?${query}`);
-    return { visitor, status, url, problem: alertIn(text) };
+    for (let attempt = 1; ; attempt++) {
+      const { status, text, url } = await visitor.visit(`${this.url}/-/oidc/${provider}/sign-in?${query}`);
+      const answer = { visitor, status, url, problem: alertIn(text) };
+      const isLate = late.test(answer.problem ?? "");
+      if (!isLate || this.isSlow || attempt === attemptsMax) return answer;
+    }
   }
 
   /** The name of whoever is signed in; undefined for nobody. */
@@ -136,7 +146,9 @@ t.test("a provider that lies is refused, and one that is slow or gone is named",
   provider.lies.set("/token", () => `"${"x".repeat(300_000)}"`);
   await lie(/sent more than 262144 bytes/, 503);
   provider.lies.set("/token", () => new Promise(() => undefined));
-  await lie(/Acme did not answer within 5 s/, 503);
+  scene.isSlow = true;
+  await lie(late, 503);
+  scene.isSlow = false;
   t.equal(await scene.nameOf((await scene.signIn("eve")).visitor), "eve", "and afterwards it is believed again");
 
   await scene.configure({});
