@@ -14,7 +14,8 @@ type Change = (body: string) => string | Promise<string>;
 
 type Keys = Awaited<ReturnType<typeof generateKeyPair>>;
 
-export const clientId = "trawl";
+/** As Gitea names an application. The library that plays the provider also takes one that is encoded further. */
+export const clientId = "910b153a-3d6b.trawl_1";
 
 /** The names under which a daemon may know the provider. */
 const clientNames = ["acme", "listed", "all", "trusting", "linking"];
@@ -31,6 +32,8 @@ export class TestProvider {
   readonly lies = new Map<string, Change>();
   /** Paths that were asked for. */
   readonly asked: string[] = [];
+  /** The names and secrets that came with requests. */
+  readonly credentials: string[] = [];
 
   private constructor(keys: Keys) {
     this.#keys = keys;
@@ -144,6 +147,8 @@ export class TestProvider {
     if (provider === undefined) throw new TrawlError("internal", "the provider has not started");
     const path = (request.url ?? "").split("?")[0] ?? "";
     this.asked.push(path);
+    const [, basic] = /^Basic (.*)$/.exec(request.headers.authorization ?? "") ?? [];
+    if (basic !== undefined) this.credentials.push(Buffer.from(basic, "base64").toString());
     const change = this.lies.get(path);
     if (change !== undefined) changeBody(response, change);
     if (path !== "/interaction") return provider.callback()(request, response);

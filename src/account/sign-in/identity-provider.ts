@@ -233,7 +233,18 @@ function chooseAuthentication(
   if (secret === undefined) return client.None();
   return supported?.includes("client_secret_post") === true && !supported.includes("client_secret_basic")
     ? client.ClientSecretPost(secret)
-    : client.ClientSecretBasic(secret);
+    : basicAuthentication(secret);
+}
+
+/**
+ * HTTP Basic with name and secret encoded as in forms (RFC 6749, section 2.3.1), which leaves `-`, `.` and `_` as they are. The library
+ * encodes these too, and Gitea, which decodes nothing, then does not know the UUIDs that it has given to applications.
+ */
+function basicAuthentication(secret: string): client.ClientAuth {
+  return (_, { client_id: id }, __, headers) => {
+    const credentials = [id, secret].map((text) => new URLSearchParams({ "": text }).toString().slice(1)).join(":");
+    headers.set("authorization", `Basic ${Buffer.from(credentials).toString("base64")}`);
+  };
 }
 
 /** Errors that say nothing about the user: the provider has one, or does not know this application, whose secret may have been replaced. */
