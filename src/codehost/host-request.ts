@@ -57,7 +57,9 @@ export async function readUrl(
   if (status === 200 || (status === 201 && request.method === "POST")) return response;
   const limit = findRateLimit(status, received, text, new Date().getTime());
   if (limit !== undefined) throw new RateLimitError(url.host, limit);
-  const message = `${url.origin}${url.pathname} answered ${status}: ${text.slice(0, 200).replaceAll(/\s+/g, " ")}`;
+  // An answer that a proxy has changed may still have the secret that was asked for.
+  const said = status < 300 ? "" : `: ${text.slice(0, 200).replaceAll(/\s+/g, " ")}`;
+  const message = `${url.origin}${url.pathname} answered ${status}${said}`;
   if (status === 404) throw new HostError("not-found", status, message, date);
   // Azure DevOps answers with a page for people and 203 if it does not accept a token.
   if (status === 401 || status === 403 || status === 203)

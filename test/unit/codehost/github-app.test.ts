@@ -166,6 +166,7 @@ t.test("what can be wrong, in plain words", async (t) => {
     ["forbidden", 403, { message: "no" }, /answered 403/],
     ["down", 502, "bad gateway", /answered 502/],
     ["a limit", 429, "", /allows no more requests/],
+    ["changed by a proxy", 203, { token: "ghs_secret" }, /access_tokens answered 203; check/],
     ["not JSON", 201, "<html>ghs_secret", /sent no JSON about the app/],
     ["a list", 201, ["ghs_secret"], /sent no JSON about the app/],
     ["no token", 201, { expires_at: "2100-01-01T00:00:00Z" }, /sent no token/],

@@ -252,7 +252,7 @@ t.test("what these hosts may do wrong", async (t) => {
     ],
     ["no list", "bitbucket-cloud", { body: [] }, /sent no list/],
     ["no values", "bitbucket-data-center", { body: { values: {} } }, /sent no list/],
-    ["a page for people", "azure-devops", { status: 203, body: "<html>" }, /answered 203: <html>; check the token/],
+    ["a page for people", "azure-devops", { status: 203, body: "<html>" }, /answered 203; check the token/],
     ["a redirect to it", "azure-devops", { status: 302, headers: { location: "http://x/" } }, /redirects to/],
     ["no JSON", "gerrit", { body: ")]}'\n<html>" }, /sent no JSON/],
     ["a limit", "bitbucket-cloud", { status: 429 }, /allows no more requests for 60 s/],
