@@ -41,6 +41,11 @@ export class BoundedMap<Key, Value> {
     }
   }
 
+  /** The least recently used ones first. What is deleted meanwhile is left out. */
+  entries(): IterableIterator<[Key, Value]> {
+    return this.#values.entries();
+  }
+
   clear(): void {
     this.#values.clear();
     this.#weight = 0;

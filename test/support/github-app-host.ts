@@ -34,7 +34,8 @@ export interface AppHost {
 }
 
 interface Account {
-  readonly id: number;
+  /** Another one after the app was installed again. */
+  id: number;
   readonly repositories: readonly string[];
   suspended?: boolean;
 }
@@ -130,11 +131,12 @@ export async function githubAppHost(
     }
     if (path === "app/installations")
       return send(200, page(Object.entries(accounts).map(([login, one]) => ({ id: one.id, account: { login } }))));
-    const [, owner] = /^(?:orgs|repos)\/([^/]+)(?:\/[^/]+)?\/installation$/.exec(path) ?? [];
-    const found = owner === undefined ? undefined : accounts[owner];
-    return found === undefined
+    const [, kind, owner = "", name] = /^(orgs|repos)\/([^/]+)(?:\/([^/]+))?\/installation$/.exec(path) ?? [];
+    const [login, found] = Object.entries(accounts).find(([one]) => one.toLowerCase() === owner.toLowerCase()) ?? [];
+    const isChosen = kind === "orgs" || found?.repositories.includes(name ?? "") === true;
+    return found === undefined || !isChosen
       ? send(404, { message: "Not Found" })
-      : send(200, { id: found.id, account: { login: owner } });
+      : send(200, { id: found.id, account: { login } });
   };
 
   const port = await serveHttp(t, source, sentCredentials, (request) => {

@@ -7,6 +7,7 @@ import { HostError } from "../host-request.js";
 import type { ApiKind } from "../hosts/api-kind.js";
 import { type HostItem, type HostPages, numberedPages } from "../hosts/pages.js";
 import { PageReader } from "../page-reader.js";
+import { mayHaveToken } from "../selection.js";
 import type { GithubApp } from "./github-app.js";
 
 /** The repositories of an installation are a list in an object, which has their number. */
@@ -24,17 +25,20 @@ const kind: ApiKind = { ...apiKinds.github, pages };
 
 /**
  * Lists the repositories that the installations of a GitHub App may read: the configured one, those of the owners, or all. What the
- * repositories of an installation are that cannot be read is not known, so the list is not whole then. Throws if none can be read.
+ * repositories of an installation are that cannot be read is not known, so what was known of its account stays then. Throws if none can be
+ * read.
  */
 export async function listApp(config: ApiConnection, app: GithubApp, signal: AbortSignal): Promise<Listing> {
   const places = await findInstallations(config, app, signal);
   const listed = new Map<string, ListedRepository>();
   const problems: string[] = [];
   let failure: unknown;
+  /** The accounts whose lists are whole. */
+  const wholeOwners = new Set<string>();
   let readCount = 0;
   for (const place of places) {
     try {
-      const { items, problem } = await readInstallation(config, app, await place(), listed.size, signal);
+      const { items, problem } = await readInstallation(config, app, await place.find(), listed.size, signal);
       readCount++;
       for (const item of items) {
         const repository = apiKinds.github.read(item, {
@@ -44,6 +48,7 @@ export async function listApp(config: ApiConnection, app: GithubApp, signal: Abo
         if (repository !== undefined) listed.set(`${repository.name} ${repository.url}`, repository);
       }
       if (problem !== "") problems.push(problem);
+      else wholeOwners.add(place.owner);
     } catch (error) {
       if (!isRefused(error)) throw withHint(error, config);
       failure ??= error;
@@ -51,24 +56,41 @@ export async function listApp(config: ApiConnection, app: GithubApp, signal: Abo
     }
   }
   if (readCount === 0 && failure !== undefined) throw withHint(failure, config);
-  return { repositories: [...listed.values()], problems, mayHave: () => problems.length > 0 };
+  return {
+    repositories: [...listed.values()],
+    problems,
+    mayHave: (url) => problems.length > 0 && !(mayHaveToken(config, url) && wholeOwners.has(ownerIn(url))),
+  };
 }
 
-/** Functions that resolve with the numbers of the installations to list. */
+/** An installation to list. */
+interface Place {
+  /** The account, in lower case; "" if it is not known. */
+  readonly owner: string;
+  /** Resolves with the number of the installation. */
+  readonly find: () => Promise<string>;
+}
+
 async function findInstallations(
   { installation, owners }: ApiConnection,
   app: GithubApp,
   signal: AbortSignal,
-): Promise<readonly (() => Promise<string>)[]> {
-  if (installation !== "") return [() => Promise.resolve(installation)];
-  if (owners.length > 0) return owners.map((owner) => () => app.installationIn(owner));
+): Promise<readonly Place[]> {
+  if (installation !== "") return [{ owner: "", find: () => Promise.resolve(installation) }];
+  if (owners.length > 0)
+    return owners.map((owner) => ({ owner: owner.toLowerCase(), find: () => app.installationIn(owner) }));
   const all = await app.installations(signal);
   if (all.length === 0)
     throw new TrawlError(
       "not-found",
       "the app is not installed in any account: install it, with the repositories to mirror",
     );
-  return all.map((id) => () => Promise.resolve(id));
+  return all.map(({ id, owner }) => ({ owner, find: () => Promise.resolve(id) }));
+}
+
+/** The owner in `https://github.com/OWNER/NAME.git`, in lower case. */
+function ownerIn(url: string): string {
+  return (new URL(url).pathname.split("/")[1] ?? "").toLowerCase();
 }
 
 async function readInstallation(

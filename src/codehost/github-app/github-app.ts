@@ -13,6 +13,7 @@ import { signAsApp } from "./app-key.js";
 
 interface KnownToken {
   readonly token: string;
+  readonly installation: string;
   /** On the monotonic clock, when it is no longer handed out. */
   readonly untilMs: number;
 }
@@ -32,6 +33,13 @@ const doubtMs = 60_000;
 /** A larger difference between the clocks is named as the cause of a refusal. */
 const clockMsMax = 30_000;
 
+/** Where an app is installed. */
+export interface Installation {
+  readonly id: string;
+  /** The account, in lower case, because names of owners have no case; "" if the host does not name it. */
+  readonly owner: string;
+}
+
 /** All that is asked of an installation: to read code, and names and readers of repositories. */
 const permissions = { contents: "read", metadata: "read" };
 
@@ -46,6 +54,7 @@ export class GithubApp {
   readonly #tokens = new OncePerKey<KnownToken>(installationsMax);
   /** When the tokens of installations were last replaced because of doubts. */
   readonly #doubtedMs = new BoundedMap<string, number>(installationsMax, () => 1);
+  /** Their numbers, by owner. */
   readonly #installations = new OncePerKey<string>(ownersMax);
 
   constructor(config: ApiConnection, stop: AbortSignal) {
@@ -56,31 +65,25 @@ export class GithubApp {
 
   /** The token of an installation. */
   token(installation: string): HostToken {
-    return {
-      isGiven: true,
-      current: async () => (await this.#currentToken(installation)).token,
-      replace: async (refused) => {
-        const known = await this.#currentToken(installation);
-        if (known.token !== refused) return known.token;
-        this.#tokens.delete(installation);
-        return (await this.#currentToken(installation)).token;
-      },
-    };
+    return this.#hostToken(() => this.#currentToken(installation));
   }
 
-  /** The token with which a repository, `OWNER/NAME`, is read. Rejects if the app is not installed there. */
+  /** The token with which a repository, `OWNER/NAME`, is read. Rejects if the app is not installed in the account of its owner. */
   async tokenFor(repository: string): Promise<HostToken> {
-    return this.token(await this.#installationFor(repository));
+    const owner = ownerIn(repository);
+    await this.#installationFor(owner);
+    return this.#hostToken(() => this.#tokenIn(owner));
   }
 
   /** A remote could not be read with the token of a repository, perhaps because of the token: the next one is a new one. */
   async doubt(repository: string): Promise<void> {
-    const id = await this.#installationFor(repository);
+    const owner = ownerIn(repository);
+    const id = await this.#installationFor(owner);
     const nowMs = monotonicMs();
     if (nowMs - (this.#doubtedMs.get(id) ?? Number.NEGATIVE_INFINITY) < doubtMs) return;
     this.#doubtedMs.set(id, nowMs);
     this.#tokens.delete(id);
-    if (this.#config.installation === "") this.#installations.delete(ownerIn(repository));
+    if (this.#config.installation === "") this.#installations.delete(owner);
   }
 
   /**
@@ -88,17 +91,13 @@ export class GithubApp {
    * there is none.
    */
   async installationIn(owner: string): Promise<string> {
-    const name = escapeName(owner);
-    try {
-      return toInstallation(await this.#ask(`orgs/${name}/installation`, owner));
-    } catch (error) {
-      if (!(error instanceof HostError && error.status === 404)) throw error;
-      return toInstallation(await this.#ask(`users/${name}/installation`, owner));
-    }
+    const id = await this.#findInstallation(owner);
+    this.#installations.set(owner.toLowerCase(), id, Infinity);
+    return id;
   }
 
-  /** The numbers of all installations of the app. */
-  async installations(signal: AbortSignal): Promise<readonly string[]> {
+  /** All installations of the app. */
+  async installations(signal: AbortSignal): Promise<readonly Installation[]> {
     const jwt: HostToken = {
       isGiven: true,
       current: () => this.#sign(),
@@ -116,25 +115,69 @@ export class GithubApp {
     try {
       const { items, problem } = await reader.read("app/installations");
       if (problem !== "") throw new TrawlError("git", problem);
-      return items.map(toInstallation);
+      const found = items.map((item) => ({ id: toInstallation(item), owner: accountIn(item) }));
+      for (const { id, owner } of found) if (owner !== "") this.#installations.set(owner, id, Infinity);
+      return found;
     } catch (error) {
       throw this.#explain(error, "");
     }
   }
 
-  async #installationFor(repository: string): Promise<string> {
+  async #installationFor(owner: string): Promise<string> {
     const { installation } = this.#config;
     if (installation !== "") return installation;
-    return await this.#installations.get(ownerIn(repository), async () => ({
-      value: toInstallation(await this.#ask(`repos/${pathTo(repository)}/installation`, repository)),
+    // Not asked about a repository: one that the app may not read says nothing about the others of its owner.
+    return await this.#installations.get(owner, async () => ({
+      value: await this.#findInstallation(owner),
       untilMs: Infinity,
     }));
   }
 
+  async #findInstallation(owner: string): Promise<string> {
+    const name = escapeName(owner);
+    try {
+      return toInstallation(await this.#ask(`orgs/${name}/installation`, owner));
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+      return toInstallation(await this.#ask(`users/${name}/installation`, owner));
+    }
+  }
+
+  #hostToken(find: () => Promise<KnownToken>): HostToken {
+    return {
+      isGiven: true,
+      current: async () => (await find()).token,
+      replace: async (refused) => {
+        const known = await find();
+        if (known.token !== refused) return known.token;
+        this.#tokens.delete(known.installation);
+        return (await find()).token;
+      },
+    };
+  }
+
+  /** An app that is installed again has another number there. */
+  async #tokenIn(owner: string): Promise<KnownToken> {
+    const id = await this.#installationFor(owner);
+    try {
+      return await this.#currentToken(id);
+    } catch (error) {
+      const other = isMissing(error) ? await this.#installationFor(owner) : id;
+      if (other === id) throw error;
+      return await this.#currentToken(other);
+    }
+  }
+
+  /** If there is no such installation any more, its number is forgotten. */
   #currentToken(installation: string): Promise<KnownToken> {
     return this.#tokens.get(installation, async () => {
-      const value = await this.#createToken(installation);
-      return { value, untilMs: value.untilMs };
+      try {
+        const value = await this.#createToken(installation);
+        return { value, untilMs: value.untilMs };
+      } catch (error) {
+        if (isMissing(error)) this.#installations.deleteValue(installation);
+        throw error;
+      }
     });
   }
 
@@ -152,10 +195,10 @@ export class GithubApp {
         "git",
         `${host} sent a token for ${this.#name} that is not valid for a minute: check the clocks of that host and of this machine`,
       );
-    return { token, untilMs: monotonicMs() + Math.min(lifeMs, lifeMsMax) * usedShare };
+    return { token, installation, untilMs: monotonicMs() + Math.min(lifeMs, lifeMsMax) * usedShare };
   }
 
-  /** Asks as the app. `subject`: an installation by its number, or the owner or repository that is asked about. */
+  /** Asks as the app. `subject`: an installation by its number, or the owner that is asked about. */
   async #ask(path: string, subject: string): Promise<Readonly<Record<string, unknown>>> {
     return this.#parse(await this.#request(path, subject, {}));
   }
@@ -244,6 +287,16 @@ class OncePerKey<Value> {
     this.#known.delete(key);
   }
 
+  /** Deletes the keys that have this value. */
+  deleteValue(value: Value): void {
+    for (const [key, known] of this.#known.entries()) if (known.value === value) this.#known.delete(key);
+  }
+
+  /** A value that is known without having been asked for. */
+  set(key: string, value: Value, untilMs: number): void {
+    this.#known.set(key, { value, untilMs });
+  }
+
   /** A failure counts for some seconds, so that many repositories do not ask for the same again and again. */
   get(key: string, ask: () => Promise<{ readonly value: Value; readonly untilMs: number }>): Promise<Value> {
     const known = this.#known.get(key);
@@ -251,7 +304,7 @@ class OncePerKey<Value> {
     const asked = this.#asked.get(key);
     if (asked !== undefined) return asked;
     const answer = ask().then(({ value, untilMs }) => {
-      this.#known.set(key, { value, untilMs });
+      this.set(key, value, untilMs);
       this.#asked.delete(key);
       return value;
     });
@@ -270,16 +323,21 @@ function toInstallation({ id }: Readonly<Record<string, unknown>>): string {
   throw new TrawlError("git", "the host sent an installation without a number");
 }
 
-/** Names of owners have no case. */
-function ownerIn(repository: string): string {
-  return (repository.split("/")[0] ?? "").toLowerCase();
+/** See `Installation`. */
+function accountIn({ account }: Readonly<Record<string, unknown>>): string {
+  return isObject(account) ? text(account["login"]).toLowerCase() : "";
 }
 
-function pathTo(repository: string): string {
+/** In lower case. Throws if it is no `OWNER/NAME`. */
+function ownerIn(repository: string): string {
   const parts = repository.split("/");
   if (parts.length === 2 && parts.every((part) => part !== "" && part !== "." && part !== ".."))
-    return parts.map(escapeName).join("/");
+    return (parts[0] ?? "").toLowerCase();
   throw new TrawlError("git", `${JSON.stringify(repository)} is not the name of a repository on GitHub`);
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof HostError && error.status === 404;
 }
 
 /** The time in a header; undefined if there is none. */

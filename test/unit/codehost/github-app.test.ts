@@ -53,7 +53,10 @@ t.test("which installations are listed", async (t) => {
   const some = await list({ ...config, owners: ["acme", "nobody"] });
   t.equal(names(some.repositories), "acme/one,acme/private-two");
   t.match(some.problems, [/the app 4711 is not installed on .* for nobody/]);
-  t.ok(some.mayHave("https://h/nobody/x"), "nothing is removed");
+  const mayHave = (path: string): boolean => some.mayHave(`http://127.0.0.1:${host.port}/${path}.git`);
+  t.ok(mayHave("nobody/x"), "nothing is removed of the account that could not be read");
+  t.notOk(mayHave("acme/x") || mayHave("ACME/x"), "and of the others, what they lack");
+  t.ok(some.mayHave("https://h/acme/x") && some.mayHave("git@h:acme/x"), "what is elsewhere is of another list");
   t.same(host.asked[0], { contents: "read", metadata: "read" }, "no more rights than are needed");
   await t.rejects(list({ ...config, maxRepositories: 2 }), { message: /more than .* repositories: raise/ });
 });
@@ -61,8 +64,10 @@ t.test("which installations are listed", async (t) => {
 t.test("a suspended installation is left out, and the others are listed", async (t) => {
   const { host, keyFile } = await start(t, { ...twoAccounts, gone: { id: 33, repositories: [], suspended: true } });
   const config = configured(host, keyFile);
-  const { repositories, problems } = await list(config);
+  const { repositories, problems, mayHave } = await list(config);
   t.equal(names(repositories), "acme/one,acme/private-two,Lab/three");
+  t.ok(mayHave(`http://127.0.0.1:${host.port}/gone/x.git`));
+  t.notOk(mayHave(`http://127.0.0.1:${host.port}/lab/x.git`), "the list of another account is whole");
   t.match(problems, [/suspended on .* as installation 33: an owner of the account can resume it/]);
   await t.rejects(list({ ...config, installation: "33" }), { code: "forbidden", message: /is suspended/ });
 });
@@ -202,6 +207,72 @@ t.test("a failure is not repeated for each repository", async (t) => {
   const app = new GithubApp(configured(host, keyFile, { installation: "11" }), never);
   for (let i = 0; i < 20; i++) await t.rejects(app.token("11").current(), { message: /answered 500/ });
   t.equal(host.requests.length, 1);
+});
+
+t.test("an app that is installed again has another number", async (t) => {
+  const acme = { id: 11, repositories: ["one", "two"] };
+  const { host, keyFile } = await start(t, { acme });
+  const config = configured(host, keyFile);
+  const reinstall = (): void => {
+    acme.id++;
+    host.revokeAll();
+  };
+  const app = new GithubApp(config, never);
+  const reader = await app.tokenFor("acme/one");
+  const first = await reader.current();
+  reinstall();
+  let before = host.requests.length;
+  const second = await reader.replace(first);
+  t.not(second, first, "for who asks for readers");
+  t.equal(await (await app.tokenFor("acme/two")).current(), second, "and for fetches");
+  t.same(host.requests.slice(before), [
+    "POST app/installations/11/access_tokens app",
+    "GET orgs/acme/installation app",
+    "POST app/installations/12/access_tokens app",
+  ]);
+
+  reinstall();
+  const now = performance.now.bind(performance);
+  t.teardown(() => (performance.now = now));
+  performance.now = () => now() + 2_500_000;
+  before = host.requests.length;
+  const tokens = await Promise.all(
+    Array.from({ length: 20 }, async (_, i) => (await app.tokenFor(`acme/${i}`)).current()),
+  );
+  t.equal(new Set([...tokens, second]).size, 2, "one new token for many callers, after the old one has ended");
+  t.equal(host.requests.length - before, 3);
+
+  reinstall();
+  performance.now = () => now() + 5_000_000;
+  t.same(await app.installations(never), [{ id: "14", owner: "acme" }]);
+  before = host.requests.length;
+  await (await app.tokenFor("acme/one")).current();
+  t.same(host.requests.slice(before), ["POST app/installations/14/access_tokens app"], "a list says the number");
+
+  reinstall();
+  performance.now = () => now() + 7_500_000;
+  t.equal(await app.installationIn("ACME"), "15");
+  before = host.requests.length;
+  await (await app.tokenFor("acme/one")).current();
+  t.same(host.requests.slice(before), ["POST app/installations/15/access_tokens app"], "as does that of an owner");
+
+  performance.now = () => now() + 10_000_000;
+  host.faults.answer = (path) => (path.endsWith("/access_tokens") ? { status: 404, body: "" } : undefined);
+  before = host.requests.length;
+  for (let i = 0; i < 5; i++) await t.rejects(reader.current(), { message: /not installed .* as installation 15/ });
+  t.equal(host.requests.length - before, 2, "one that the host denies and names is not asked for again and again");
+});
+
+t.test("a repository that was not chosen does no harm to others of its owner", async (t) => {
+  const { host, keyFile } = await start(t);
+  const app = new GithubApp(configured(host, keyFile), never);
+  const current = async (name: string) => await (await app.tokenFor(name)).current();
+  const token = await current("acme/not-chosen");
+  t.equal(await current("acme/one"), token);
+  await app.doubt("acme/not-chosen");
+  const next = await current("acme/not-chosen");
+  t.not(next, token, "it might have been the token");
+  t.equal(await current("acme/one"), next);
 });
 
 t.test("the token goes to the host of the connection only", async (t) => {
