@@ -1,50 +1,100 @@
-import { compileWildmatch, type TextTest } from "./wildmatch.js";
+import { TrawlError } from "../../base/errors.js";
+import { TextPattern } from "../../regexp/match/text-pattern.js";
+import type { StopSignal } from "../run/run.js";
+import type { AttributeMacros, AttributeState, NumberedState } from "./attribute-macros.js";
+import { literalBytes, translateWildmatch } from "./wildmatch.js";
 
-/** True for `name`, false for `-name`, null for `!name`, which is unspecified again, and the text of `name=text`. */
-export type AttributeValue = boolean | string | null;
-
-export interface AttributeState {
-  readonly name: string;
-  readonly value: AttributeValue;
-}
-
-/** One line with a pattern. */
+/** One line with a pattern, and with an attribute that matters. */
 export interface AttributeRule {
   /** Of a path from the directory of the file, with one character per byte. */
-  readonly matches: TextTest;
-  readonly states: readonly AttributeState[];
+  readonly matches: (path: string) => boolean;
+  /** What takes a regular expression, as the regular expression for the whole path; undefined if nothing matches. */
+  readonly wildcard: Wildcard | undefined;
+  /** The last first, each number once. */
+  readonly states: readonly NumberedState[];
 }
 
-/** What a `.gitattributes` file says. */
-export interface AttributeFile {
-  /** In the order of the lines: the last one that matches counts. */
-  readonly rules: readonly AttributeRule[];
-  /** By name. Counted in the root of a repository only. */
-  readonly macros: ReadonlyMap<string, readonly AttributeState[]>;
+export interface Wildcard {
+  readonly byteCount: number;
+  /** Made when it is asked for. */
+  readonly source: () => string | undefined;
 }
 
-/** git leaves out longer lines as well. */
+/** git leaves out lines of this length and longer ones as well. */
 export const attributeLineBytesMax = 2048;
 
 const macroPrefix = "[attr]";
 const attributeName = /^[A-Za-z0-9_.][A-Za-z0-9_.-]*$/;
 
-/** Parses a file with one character per byte. Like git, it leaves out a line that it does not understand. */
-export function parseAttributeFile(text: string): AttributeFile {
+/** Lines that are read before the stop flag is looked at again. */
+const linesPerStopCheck = 256;
+
+/**
+ * The lines of a file, with one character per byte, that have one of the attributes which the macros' numbers are for: the last one that
+ * matches counts. Like git, it leaves out a line that it does not understand. Of more than `rulesMax` it returns one more. Throws `cancelled`.
+ */
+export function parseAttributeFile(
+  text: string,
+  macros: AttributeMacros,
+  rulesMax: number,
+  stop: StopSignal,
+): AttributeRule[] {
   const rules: AttributeRule[] = [];
-  const macros = new Map<string, readonly AttributeState[]>();
-  const nul = text.indexOf("\0");
-  const whole = nul < 0 ? text : text.slice(0, nul);
-  for (const line of (whole.startsWith(mark) ? whole.slice(mark.length) : whole).split("\n")) {
-    const parsed = line.length > attributeLineBytesMax ? undefined : parseLine(line);
-    if (parsed === undefined) continue;
-    if (parsed.macro !== undefined) macros.set(parsed.macro, parsed.states);
-    else rules.push({ matches: parsed.matches, states: parsed.states });
-  }
-  return { rules, macros };
+  forEachLine(text, stop, (line) => {
+    const parsed = parseLine(line);
+    if (parsed === undefined || parsed.isMacro || parsed.name.startsWith("!")) return true;
+    // Negative patterns are forbidden here.
+    const states = macros.numberStates(parsed.states);
+    if (states.length > 0) rules.push({ ...compilePattern(parsed.name), states });
+    return rules.length <= rulesMax;
+  });
+  return rules;
 }
 
-type ParsedLine = AttributeRule & { readonly macro: string | undefined };
+/**
+ * The macros of a file, of which the last of each name counts; those of other files than that of the root do not count. Undefined if they
+ * have more attributes than that. Throws `cancelled`.
+ */
+export function parseMacros(
+  text: string,
+  statesMax: number,
+  stop: StopSignal,
+): ReadonlyMap<string, readonly AttributeState[]> | undefined {
+  const macros = new Map<string, readonly AttributeState[]>();
+  let stateCount = 0;
+  forEachLine(text, stop, (line) => {
+    if (!line.includes(macroPrefix)) return true;
+    const parsed = parseLine(line);
+    if (parsed?.isMacro !== true) return true;
+    macros.set(parsed.name, parsed.states);
+    stateCount += parsed.states.length;
+    return stateCount <= statesMax;
+  });
+  return stateCount > statesMax ? undefined : macros;
+}
+
+/** Until `take` returns false. */
+function forEachLine(text: string, stop: StopSignal, take: (line: string) => boolean): void {
+  const nul = text.indexOf("\0");
+  const end = nul < 0 ? text.length : nul;
+  // git does without the mark when it reads a file of a working tree, not when it reads one of the index; here it never counts.
+  let at = text.startsWith(mark) ? mark.length : 0;
+  for (let count = 0; at <= end; count++) {
+    if (count % linesPerStopCheck === 0 && stop())
+      throw new TrawlError("cancelled", "the reading of attributes was stopped");
+    const newline = text.indexOf("\n", at);
+    const lineEnd = newline < 0 ? end : Math.min(newline, end);
+    if (lineEnd - at < attributeLineBytesMax && !take(text.slice(at, lineEnd))) return;
+    at = lineEnd + 1;
+  }
+}
+
+interface ParsedLine {
+  /** Of a macro, or the pattern. */
+  readonly name: string;
+  readonly isMacro: boolean;
+  readonly states: readonly AttributeState[];
+}
 
 function parseLine(line: string): ParsedLine | undefined {
   const start = skipBlanks(line, 0);
@@ -52,17 +102,15 @@ function parseLine(line: string): ParsedLine | undefined {
   const quoted = line[start] === '"' ? unquote(line, start) : undefined;
   const end = quoted?.end ?? skipWord(line, start);
   let name = quoted?.text ?? line.slice(start, end);
-  if (name.length > macroPrefix.length && name.startsWith(macroPrefix)) {
+  const isMacro = name.length > macroPrefix.length && name.startsWith(macroPrefix);
+  if (isMacro) {
     // The name may also follow the prefix after blanks, within quotes.
     name = name.slice(skipBlanks(name, macroPrefix.length));
     name = name.slice(0, skipWord(name, 0));
-    const states = attributeName.test(name) ? parseStates(line, end) : undefined;
-    return states && { macro: name, matches: () => false, states };
+    if (!attributeName.test(name)) return undefined;
   }
   const states = parseStates(line, end);
-  if (states === undefined) return undefined;
-  // Negative patterns are forbidden here.
-  return name.startsWith("!") ? undefined : { macro: undefined, matches: compilePattern(name), states };
+  return states && { name, isMacro, states };
 }
 
 /** The attributes from a position on; undefined if one has an invalid name. */
@@ -84,27 +132,54 @@ function parseStates(line: string, from: number): AttributeState[] | undefined {
   return states;
 }
 
+type CompiledPattern = Omit<AttributeRule, "states">;
+
 /** A pattern without a slash, other than one at its end, is one of names. */
-function compilePattern(given: string): TextTest {
+function compilePattern(given: string): CompiledPattern {
   // Such a pattern is only for directories, whose attributes nobody asks for.
-  if (given.endsWith("/")) return () => false;
+  if (given.endsWith("/")) return plainPattern(() => false);
   if (!given.includes("/")) return compileName(given);
   const pattern = given.startsWith("/") ? given.slice(1) : given;
   const plain = countPlain(pattern);
-  const prefix = pattern.slice(0, plain);
-  if (plain === pattern.length) return (path) => path === prefix;
+  if (plain === pattern.length) return plainPattern((path) => path === pattern);
   // Like git, the rest is a pattern by itself: its beginning counts as that of a directory's name.
-  const rest = compileWildmatch(pattern.slice(plain), "path");
-  return (path) => path.startsWith(prefix) && rest(path.slice(plain));
+  return wildcardPattern(pattern.length, () => {
+    const rest = translateWildmatch(pattern.slice(plain), "path");
+    return rest === undefined ? undefined : literalBytes(pattern.slice(0, plain)) + rest;
+  });
 }
 
-function compileName(pattern: string): TextTest {
+function compileName(pattern: string): CompiledPattern {
   const ofPath = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
-  if (countPlain(pattern) === pattern.length) return (path) => ofPath(path) === pattern;
+  if (countPlain(pattern) === pattern.length) return plainPattern((path) => ofPath(path) === pattern);
   const ending = pattern.slice(1);
-  if (pattern[0] === "*" && countPlain(ending) === ending.length) return (path) => ofPath(path).endsWith(ending);
-  const test = compileWildmatch(pattern, "name");
-  return (path) => test(ofPath(path));
+  if (pattern[0] === "*" && countPlain(ending) === ending.length)
+    return plainPattern((path) => ofPath(path).endsWith(ending));
+  return wildcardPattern(pattern.length, () => {
+    const source = translateWildmatch(pattern, "name");
+    return source === undefined ? undefined : `(?:.*/)?${source}`;
+  });
+}
+
+function plainPattern(matches: (path: string) => boolean): CompiledPattern {
+  return { matches, wildcard: undefined };
+}
+
+function wildcardPattern(byteCount: number, translate: () => string | undefined): CompiledPattern {
+  let compiled: TextPattern | null | undefined;
+  const compile = (): TextPattern | null => {
+    const source = translate();
+    return source === undefined ? null : wholePath([source]);
+  };
+  return {
+    matches: (path) => (compiled ??= compile())?.test(path) ?? false,
+    wildcard: { byteCount, source: translate },
+  };
+}
+
+/** What matches a whole path like one of these. */
+export function wholePath(sources: readonly string[]): TextPattern {
+  return new TextPattern(`\\A(?s:${sources.join("|")})\\z`);
 }
 
 /** The length of the beginning that has no special character. */

@@ -1,69 +1,115 @@
-import type { AttributeFile, AttributeState, AttributeValue } from "./attribute-file.js";
+import type { TextPattern } from "../../regexp/match/text-pattern.js";
+import { type AttributeRule, wholePath } from "./attribute-file.js";
+import type { AttributeMacros, AttributeValue } from "./attribute-macros.js";
+
+/** Bounds of the rules whose wildcards are compiled together, so that a path that none matches is read once. */
+const wildcardsPerBlock = 32;
+const wildcardBytesPerBlock = 4 << 10;
 
 /** The `.gitattributes` files of a commit, for some attributes. */
 export class AttributeStack {
-  /** By directory, without a slash at the end; "" is the root. Rules that matter, the last line first. */
-  readonly #rules = new Map<string, AttributeFile["rules"]>();
-  readonly #macros: AttributeFile["macros"];
+  /** By directory, without a slash at the end; "" is the root. */
+  readonly #blocks = new Map<string, readonly RuleBlock[]>();
+  readonly #macros: AttributeMacros;
+  /** Lines, and attributes in macros. */
+  readonly ruleCount: number;
+  /** The total length of the patterns that take a regular expression. */
+  readonly wildcardBytes: number;
+  /** Attributes in lines. */
+  readonly stateCount: number;
 
-  /** `files` by directory. */
-  constructor(files: ReadonlyMap<string, AttributeFile>, wanted: readonly string[]) {
-    this.#macros = files.get("")?.macros ?? new Map();
-    const names = addMacros(wanted, this.#macros);
-    for (const [directory, { rules }] of files) {
-      const relevant = rules.filter(({ states }) => states.some(({ name }) => names.has(name)));
-      if (relevant.length > 0) this.#rules.set(directory, relevant.reverse());
+  /** `files` by directory: what was parsed for the same numbers. */
+  constructor(files: ReadonlyMap<string, readonly AttributeRule[]>, macros: AttributeMacros) {
+    this.#macros = macros;
+    let ruleCount = macros.stateCount;
+    let wildcardBytes = 0;
+    let stateCount = 0;
+    for (const [directory, rules] of files) {
+      if (rules.length === 0) continue;
+      this.#blocks.set(directory, intoBlocks(rules.toReversed()));
+      ruleCount += rules.length;
+      for (const { wildcard, states } of rules) {
+        wildcardBytes += wildcard?.byteCount ?? 0;
+        stateCount += states.length;
+      }
     }
-  }
-
-  /** Lines that matter. */
-  get ruleCount(): number {
-    return [...this.#rules.values()].reduce((sum, rules) => sum + rules.length, 0);
+    this.ruleCount = ruleCount;
+    this.wildcardBytes = wildcardBytes;
+    this.stateCount = stateCount;
   }
 
   /** Whether no path has any of the attributes. */
   get isEmpty(): boolean {
-    return this.#rules.size === 0;
+    return this.#blocks.size === 0;
   }
 
   /** The attributes of a file, which has one character per byte. Null stands for one that is explicitly unspecified. */
   attributesAt(path: string): ReadonlyMap<string, AttributeValue> {
-    const values = new Map<string, AttributeValue>();
-    if (this.isEmpty) return values;
+    if (this.isEmpty) return noValues;
+    const values = this.#macros.start();
     for (let end = path.lastIndexOf("/"); ; end = path.lastIndexOf("/", end - 1)) {
-      const rules = this.#rules.get(path.slice(0, Math.max(0, end)));
-      if (rules !== undefined) {
+      const blocks = this.#blocks.get(path.slice(0, Math.max(0, end)));
+      if (blocks !== undefined) {
         const name = path.slice(end + 1);
-        for (const { matches, states } of rules) if (matches(name)) this.#fill(states, values);
+        for (const block of blocks) {
+          for (const states of block.statesFor(name)) values.add(states);
+          if (values.isDecided) return values.named();
+        }
       }
       // A path never begins with a slash.
-      if (end <= 0) return values;
-    }
-  }
-
-  /** What was found first counts, so the last attribute of a line does. A macro that is set stands for its attributes. */
-  #fill(states: readonly AttributeState[], values: Map<string, AttributeValue>): void {
-    for (const { name, value } of states.toReversed()) {
-      if (values.has(name)) continue;
-      values.set(name, value);
-      const macro = value === true ? this.#macros.get(name) : undefined;
-      if (macro !== undefined) this.#fill(macro, values);
+      if (end <= 0) return values.named();
     }
   }
 }
 
-/** The names, and those of all macros that may set one of them. */
-function addMacros(wanted: readonly string[], macros: AttributeFile["macros"]): ReadonlySet<string> {
-  const names = new Set(wanted);
-  const users = new Map<string, string[]>();
-  for (const [macro, states] of macros) {
-    for (const { name } of states) {
-      const others = users.get(name);
-      if (others === undefined) users.set(name, [macro]);
-      else others.push(macro);
+const noValues: ReadonlyMap<string, AttributeValue> = new Map();
+
+/** Rules of one file that follow one another. */
+class RuleBlock {
+  readonly #rules: readonly AttributeRule[];
+  /** What any of the wildcards matches; null if none matches anything. */
+  #union: TextPattern | null | undefined;
+
+  constructor(rules: readonly AttributeRule[]) {
+    this.#rules = rules;
+  }
+
+  /** The attributes of the lines that match. */
+  *statesFor(path: string): Generator<AttributeRule["states"], void> {
+    let mayMatch: boolean | undefined;
+    for (const { matches, wildcard, states } of this.#rules) {
+      if (wildcard !== undefined && !(mayMatch ??= this.#mayMatch(path))) continue;
+      if (matches(path)) yield states;
     }
   }
-  // Names that are added while this goes on are visited too.
-  for (const name of names) for (const user of users.get(name) ?? []) names.add(user);
-  return names;
+
+  #mayMatch(path: string): boolean {
+    this.#union ??= compileUnion(this.#rules);
+    return this.#union?.test(path) ?? false;
+  }
+}
+
+function compileUnion(rules: readonly AttributeRule[]): TextPattern | null {
+  const sources = rules.map(({ wildcard }) => wildcard?.source()).filter((source) => source !== undefined);
+  return sources.length === 0 ? null : wholePath(sources);
+}
+
+function intoBlocks(rules: readonly AttributeRule[]): RuleBlock[] {
+  const blocks: RuleBlock[] = [];
+  let rulesInBlock: AttributeRule[] = [];
+  let count = 0;
+  let bytes = 0;
+  for (const rule of rules) {
+    const own = rule.wildcard?.byteCount ?? 0;
+    if (own > 0 && (count === wildcardsPerBlock || (count > 0 && bytes + own > wildcardBytesPerBlock))) {
+      blocks.push(new RuleBlock(rulesInBlock));
+      rulesInBlock = [];
+      count = bytes = 0;
+    }
+    rulesInBlock.push(rule);
+    if (own > 0) count++;
+    bytes += own;
+  }
+  blocks.push(new RuleBlock(rulesInBlock));
+  return blocks;
 }

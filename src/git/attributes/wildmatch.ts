@@ -1,27 +1,12 @@
-import { TextPattern } from "../../regexp/match/text-pattern.js";
-
-/** Whether a text matches a pattern. Texts and patterns have one character per byte. */
-export type TextTest = (text: string) => boolean;
-
-const never: TextTest = () => false;
-
 /**
- * A pattern as git's `wildmatch` understands it. In a path, `*`, `?` and brackets do not match a slash, and `**` between
- * slashes or at an end matches any number of directories; in a name there is no slash. A bracket that is not closed, and a
+ * A pattern as git's `wildmatch` understands it, as a regular expression for a path; undefined if nothing matches. Patterns
+ * and texts have one character per byte. In a path, `*`, `?` and brackets do not match a slash, and `**` between slashes or
+ * at an end matches any number of directories; in a name it is the same as `*`. A bracket that is not closed, and a
  * backslash at the end, match nothing.
  *
  * RE2 takes time linear in the text, where git's own implementation tries alternatives.
  */
-export function compileWildmatch(pattern: string, kind: "path" | "name"): TextTest {
-  const source = translate(pattern, kind === "path");
-  if (source === undefined) return never;
-  const compiled = new TextPattern(`\\A(?s:${source})\\z`);
-  return (text) => compiled.test(text);
-}
-
-/** As a regular expression; undefined if nothing matches. */
-function translate(pattern: string, isPath: boolean): string | undefined {
-  const segment = isPath ? "[^/]" : ".";
+export function translateWildmatch(pattern: string, kind: "path" | "name"): string | undefined {
   let source = "";
   for (let at = 0; at < pattern.length; ) {
     switch (pattern[at]) {
@@ -32,7 +17,7 @@ function translate(pattern: string, isPath: boolean): string | undefined {
       case "*": {
         const stars = countStars(pattern, at);
         const end = at + stars;
-        const crosses = isPath && stars > 1 && isBounded(pattern, at, end);
+        const crosses = kind === "path" && stars > 1 && isBounded(pattern, at, end);
         if (!crosses) source += `${segment}*`;
         else if (pattern[end] === "/") source += "(?:.*/)?";
         else source += ".*";
@@ -42,7 +27,7 @@ function translate(pattern: string, isPath: boolean): string | undefined {
       case "[": {
         const bracket = readBracket(pattern, at);
         if (bracket === undefined) return undefined;
-        if (isPath) bracket.bytes.delete(slash);
+        bracket.bytes.delete(slash);
         if (bracket.bytes.size === 0) return undefined;
         source += byteClass(bracket.bytes);
         at = bracket.end;
@@ -72,12 +57,27 @@ function isBounded(pattern: string, from: number, to: number): boolean {
   return isStart && (to === pattern.length || pattern[to] === "/" || pattern.startsWith("\\/", to));
 }
 
-function literal(byte: number): string {
-  return `\\x{${byte.toString(16)}}`;
+/** A regular expression for these bytes. */
+export function literalBytes(text: string): string {
+  let source = "";
+  for (let at = 0; at < text.length; at++) source += literal(text.charCodeAt(at));
+  return source;
 }
 
+function literal(byte: number): string {
+  return isAlnum(byte) ? String.fromCharCode(byte) : `\\x{${byte.toString(16)}}`;
+}
+
+/** Of ranges: `[^a]` has 254 bytes. */
 function byteClass(bytes: ReadonlySet<number>): string {
-  return `[${[...bytes].map(literal).join("")}]`;
+  let source = "";
+  for (let byte = 1; byte < 256; byte++) {
+    if (!bytes.has(byte)) continue;
+    const from = byte;
+    while (bytes.has(byte + 1)) byte++;
+    source += from === byte ? literal(from) : `${literal(from)}-${literal(byte)}`;
+  }
+  return `[${source}]`;
 }
 
 /** The bytes that a bracket matches, and the position behind it; undefined if it is not closed, or names an unknown class. */
@@ -155,3 +155,6 @@ const classes: Readonly<Record<string, ReadonlySet<number>>> = {
 };
 
 const slash = 47;
+
+/** Any byte other than a slash. Bytes from 128 on are two bytes for RE2, others would be more. */
+const segment = "[\\x{1}-.0-\\x{ff}]";

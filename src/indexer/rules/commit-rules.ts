@@ -1,7 +1,7 @@
 import { BoundedMap } from "../../base/bounded-map.js";
-import { type AttributeFile, parseAttributeFile } from "../../git/attributes/attribute-file.js";
+import { type AttributeRule, parseAttributeFile, parseMacros } from "../../git/attributes/attribute-file.js";
+import { AttributeMacros, type AttributeValue } from "../../git/attributes/attribute-macros.js";
 import { AttributeStack } from "../../git/attributes/attribute-stack.js";
-import type { AttributeValue } from "../../git/attributes/attribute-file.js";
 import { readBlobs } from "../../git/objects/read-blobs.js";
 import type { StopSignal } from "../../git/run/run.js";
 import { hasGeneratedPath, hasVendoredPath } from "../../model/file-weight.js";
@@ -21,7 +21,13 @@ const wantedAttributes = ["linguist-language", "linguist-generated", "linguist-v
 /** Bounds of the attributes of a commit: with more, it has none. */
 export const attributeFilesMax = 1_000;
 export const attributeBytesMax = 1 << 20;
+const attributeTotalBytesMax = 4 << 20;
+/** Lines, and attributes in macros. */
 export const attributeRulesMax = 1_000;
+/** Attributes in lines: more than a line needs come of macros that are named there. */
+export const attributeStatesMax = 4_000;
+/** The patterns that take a regular expression. */
+export const wildcardBytesMax = 64 << 10;
 
 /** Of the text of attribute files that a thread keeps in its parsed form. */
 const keptBytesMax = 4 << 20;
@@ -96,12 +102,25 @@ function isSet(value: AttributeValue | undefined): boolean | undefined {
   return value === undefined || value === null ? undefined : value !== false && value !== "false";
 }
 
-/** By oid. */
-const keptFiles = new BoundedMap<string, KeptFile>(keptBytesMax, ({ byteCount }) => 256 + byteCount);
+/** What a compiled pattern takes for each of its bytes, about. */
+const compiledBytesPerByte = 64;
+
+/** By oid and the macros for which they were read. */
+const keptFiles = new BoundedMap<string, KeptFile>(keptBytesMax, weightOfFile);
 interface KeptFile {
-  readonly file: AttributeFile;
+  readonly rules: readonly AttributeRule[];
   readonly byteCount: number;
 }
+
+/** The text is kept if there are rules, whose patterns are parts of it. */
+function weightOfFile({ rules, byteCount }: KeptFile): number {
+  if (rules.length === 0) return 256;
+  const compiled = rules.reduce((sum, { wildcard }) => sum + (wildcard?.byteCount ?? 0), 0);
+  return 256 + byteCount + 256 * rules.length + compiledBytesPerByte * compiled;
+}
+
+/** By the oid of the file in the root. */
+const keptMacros = new BoundedMap<string, AttributeMacros>(16, () => 1);
 
 /** By what files they were made of. */
 const keptRules = new BoundedMap<string, CommitRules>(keptCommitsMax, () => 1);
@@ -122,7 +141,8 @@ export async function readCommitRules(mirror: string, files: RuleFiles, stop: St
   return rules;
 }
 
-const noAttributes = new AttributeStack(new Map(), []);
+const noMacros = new AttributeMacros(wantedAttributes, new Map());
+const noAttributes = new AttributeStack(new Map(), noMacros);
 
 async function readIgnore(mirror: string, files: RuleFiles, problems: string[], stop: StopSignal): Promise<IgnoreFile> {
   let text = "";
@@ -149,12 +169,17 @@ async function readAttributes(
     return noAttributes;
   };
   if (paths.length > attributeFilesMax) return give(`more than ${attributeFilesMax} files`);
-  const byDirectory = new Map<string, AttributeFile>();
+  const macros = await readMacros(mirror, files.get(attributesName), stop);
+  if (macros === undefined) return give(tooManyRules);
+  const byDirectory = new Map<string, readonly AttributeRule[]>();
   const unknown: string[] = [];
+  const keyOf = (path: string): string => `${files.get(path)} ${macros.key}`;
+  let byteCount = 0;
   for (const path of paths) {
-    const kept = keptFiles.get(files.get(path) ?? "");
+    const kept = keptFiles.get(keyOf(path));
     if (kept === undefined) unknown.push(path);
-    else byDirectory.set(directoryName(path), kept.file);
+    else byDirectory.set(directoryName(path), kept.rules);
+    byteCount += kept?.byteCount ?? 0;
   }
   let unread: string | undefined;
   const oids = unknown.map((path) => files.get(path) ?? "");
@@ -164,13 +189,42 @@ async function readAttributes(
       unread = `${Buffer.from(path, "latin1").toString()} ${unreadable(outcome.kind, attributeBytesMax)}`;
       return;
     }
-    const file = parseAttributeFile(outcome.content.toString("latin1"));
-    keptFiles.set(oids[index], { file, byteCount: outcome.content.length });
-    byDirectory.set(directoryName(path), file);
+    byteCount += outcome.content.length;
+    if (byteCount > attributeTotalBytesMax) return;
+    const rules = parseAttributeFile(outcome.content.toString("latin1"), macros, attributeRulesMax, stop);
+    keptFiles.set(keyOf(path), { rules, byteCount: outcome.content.length });
+    byDirectory.set(directoryName(path), rules);
   });
   if (unread !== undefined) return give(unread);
-  const stack = new AttributeStack(byDirectory, wantedAttributes);
-  return stack.ruleCount > attributeRulesMax ? give(`more than ${attributeRulesMax} lines for linguist`) : stack;
+  if (byteCount > attributeTotalBytesMax) return give(`more than ${attributeTotalBytesMax >> 20} MiB`);
+  const stack = new AttributeStack(byDirectory, macros);
+  if (stack.ruleCount > attributeRulesMax) return give(tooManyRules);
+  if (stack.stateCount > attributeStatesMax) return give(`more than ${attributeStatesMax} attributes in lines`);
+  if (stack.wildcardBytes > wildcardBytesMax)
+    return give(`more than ${wildcardBytesMax >> 10} KiB of patterns with wildcards`);
+  return stack;
+}
+
+const tooManyRules = `more than ${attributeRulesMax} lines for linguist`;
+
+/** Those of the file in the root, none if it cannot be read; undefined if they have too many attributes. */
+async function readMacros(
+  mirror: string,
+  oid: string | undefined,
+  stop: StopSignal,
+): Promise<AttributeMacros | undefined> {
+  const known = oid === undefined ? noMacros : keptMacros.get(oid);
+  if (known !== undefined || oid === undefined) return known;
+  let text: string | undefined;
+  await readBlobs(options(mirror, attributeBytesMax, stop), [oid], (_, outcome) => {
+    if (outcome.kind === "content") text = outcome.content.toString("latin1");
+  });
+  if (text === undefined) return noMacros;
+  const macros = parseMacros(text, attributeRulesMax, stop);
+  if (macros === undefined) return undefined;
+  const numbered = new AttributeMacros(wantedAttributes, macros);
+  keptMacros.set(oid, numbered);
+  return numbered;
 }
 
 function options(directory: string, contentBytesMax: number, stop: StopSignal) {

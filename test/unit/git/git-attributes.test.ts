@@ -1,7 +1,9 @@
 /** `.gitattributes` files: what they say of paths, compared with what git says. */
 import { isDeepStrictEqual } from "node:util";
 import t from "tap";
-import { type AttributeFile, parseAttributeFile } from "../../../src/git/attributes/attribute-file.js";
+import { neverStop } from "../../../src/base/stop-signal.js";
+import { parseAttributeFile, parseMacros } from "../../../src/git/attributes/attribute-file.js";
+import { AttributeMacros } from "../../../src/git/attributes/attribute-macros.js";
 import { AttributeStack } from "../../../src/git/attributes/attribute-stack.js";
 import { GitFixture } from "../../support/git-fixture.js";
 import { fc, runs } from "../../support/property.js";
@@ -26,10 +28,15 @@ function askGit(source: GitFixture, contents: Contents, paths: readonly string[]
   return said.sort();
 }
 
+function makeStack(contents: Contents, wanted: readonly string[], stop = neverStop): AttributeStack {
+  const max = 100_000;
+  const macros = new AttributeMacros(wanted, parseMacros(contents.get("") ?? "", max, stop) ?? new Map());
+  const files = new Map([...contents].map(([at, text]) => [at, parseAttributeFile(text, macros, max, stop)]));
+  return new AttributeStack(files, macros);
+}
+
 function askStack(contents: Contents, paths: readonly string[]): string[] {
-  const files = new Map<string, AttributeFile>();
-  for (const [directory, text] of contents) files.set(directory, parseAttributeFile(text));
-  const stack = new AttributeStack(files, names);
+  const stack = makeStack(contents, names);
   const said: string[] = [];
   for (const path of paths)
     for (const [name, value] of stack.attributesAt(path)) {
@@ -107,5 +114,71 @@ t.test("what git says", (t) => {
     { numRuns: runs(1_500) },
   );
   t.ok(saidCount > 200, `git named ${saidCount} attributes`);
+  t.end();
+});
+
+const [generated, vendored] = ["linguist-generated", "linguist-vendored"];
+
+t.test("a line of 2,048 bytes and more is left out, as git does", (t) => {
+  const source = GitFixture.create();
+  t.teardown(() => source.remove());
+  for (const [bytes, count] of [
+    [2_047, 1],
+    [2_048, 0],
+    [2_049, 0],
+  ]) {
+    const files = new Map([["", `${"x ".repeat(10)}a`.padStart(bytes, " ")]]);
+    t.equal(askGit(source, files, ["x"]).length, count, `${bytes}`);
+    t.equal(askStack(files, ["x"]).length, count, `${bytes}`);
+  }
+  t.end();
+});
+
+t.test("a byte order mark does not count, as for git in a working tree", (t) => {
+  t.same(askStack(new Map([["", "\xef\xbb\xbfx a"]]), ["x"]), ["x a set"]);
+  t.end();
+});
+
+t.test("a chain of macros ends at what it stands for, however long", (t) => {
+  const chain = Array.from({ length: 5_000 }, (_, i) => `[attr]m${i} m${i + 1}`);
+  const text = [...chain, `[attr]m5000 ${generated}`, "[attr]other text", "x m0", "y m1 -m4000"].join("\n");
+  const stack = makeStack(new Map([["", text]]), [generated, vendored]);
+  t.equal(stack.ruleCount, 5_003, "macros that matter, and lines");
+  t.same([...stack.attributesAt("x")], [[generated, true]]);
+  t.same([...stack.attributesAt("y")], [], "one is unset");
+  t.equal(parseMacros(text, 100, neverStop), undefined);
+  t.end();
+});
+
+t.test("what no wanted attribute comes from is not kept, and no pattern is translated before it is asked for", (t) => {
+  const lines = `${"[^a]".repeat(255)} text=${"x".repeat(100)}\n`.repeat(900);
+  const wanted = `${"[^a]".repeat(500)} ${generated}\n`.repeat(30);
+  const macros = new AttributeMacros([generated], new Map());
+  const rules = parseAttributeFile(lines + wanted, macros, 1_000, neverStop);
+  t.equal(rules.length, 30);
+  t.equal(rules[0].wildcard?.byteCount, 2_000);
+  t.ok((rules[0].wildcard?.source()?.length ?? 0) < 20_000, "ranges, not 254 bytes each");
+  t.ok(rules[0].matches("b".repeat(500)));
+  t.notOk(rules[0].matches(`${"b".repeat(499)}a`));
+  t.equal(parseAttributeFile(lines + wanted, macros, 10, neverStop).length, 11);
+  t.end();
+});
+
+t.test("parsing is stopped", (t) => {
+  let asked = 0;
+  const text = `x ${generated}\n`.repeat(10_000);
+  t.throws(() => makeStack(new Map([["", text]]), [generated], () => ++asked > 2), { code: "cancelled" });
+  t.end();
+});
+
+t.test("rules end to matter when all attributes are decided", (t) => {
+  const stack = makeStack(new Map([["", `x ${vendored}\nx -${generated} ${vendored}=2`]]), [generated, vendored]);
+  t.same(
+    [...stack.attributesAt("x")],
+    [
+      [generated, false],
+      [vendored, "2"],
+    ],
+  );
   t.end();
 });

@@ -2,7 +2,12 @@
 import t from "tap";
 import { neverStop } from "../../../src/base/stop-signal.js";
 import { entriesOfBranches } from "../../../src/indexer/index-repository.js";
-import { attributeFilesMax, attributeRulesMax } from "../../../src/indexer/rules/commit-rules.js";
+import {
+  attributeFilesMax,
+  attributeRulesMax,
+  attributeStatesMax,
+  wildcardBytesMax,
+} from "../../../src/indexer/rules/commit-rules.js";
 import { noRules, rulesOfKey } from "../../../src/indexer/rules/path-rules.js";
 import { documentFlags } from "../../../src/shard/format.js";
 import type { FixtureFiles } from "../../support/git-fixture.js";
@@ -58,6 +63,32 @@ t.test("what is wrong is named, and has no effect", async (t) => {
     [
       { ".gitattributes": "* linguist-vendored\n".repeat(attributeRulesMax + 1) },
       `.gitattributes: more than ${attributeRulesMax} lines for linguist: attributes have no effect`,
+    ],
+    [
+      { ".gitattributes": `${"[attr]m linguist-vendored a\n".repeat(attributeRulesMax)}* m` },
+      `.gitattributes: more than ${attributeRulesMax} lines for linguist: attributes have no effect`,
+    ],
+    [
+      { ".gitattributes": `${"[^a]".repeat(500)} linguist-vendored\n`.repeat(60) },
+      `.gitattributes: more than ${wildcardBytesMax >> 10} KiB of patterns with wildcards: attributes have no effect`,
+    ],
+    [
+      {
+        ".gitattributes": [
+          ...Array.from({ length: 100 }, (_, i) => `[attr]m${i} linguist-vendored`),
+          ...new Array<string>(100).fill(`* ${Array.from({ length: 100 }, (_, i) => `m${i}`).join(" ")}`),
+        ].join("\n"),
+      },
+      `.gitattributes: more than ${attributeStatesMax} attributes in lines: attributes have no effect`,
+    ],
+    [
+      Object.fromEntries(
+        Array.from({ length: 5 }, (_, i) => [
+          `${i}/.gitattributes`,
+          `* linguist-vendored\n${long.slice(0, 1_000_000)}`,
+        ]),
+      ),
+      ".gitattributes: more than 4 MiB: attributes have no effect",
     ],
     [
       Object.fromEntries(
