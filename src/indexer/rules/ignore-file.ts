@@ -7,8 +7,13 @@ export const ignorePath = ".sourcegraph/ignore";
 /** Bounds of the file: with more, nothing is left out. */
 export const ignoreBytesMax = 256 << 10;
 export const ignorePatternsMax = 1_000;
+/** Of patterns with wildcards, together: where a path matches none, it may have to be tried at each of their characters. */
+export const wildcardUnitsMax = 16 << 10;
 const patternUnitsMax = 1_024;
 const alternativeDepthMax = 8;
+
+/** Lines that are named; of others there is a count. */
+export const ignoreProblemsMax = 20;
 
 /** Patterns are compiled together, this many at a time, so that a path is read once for all of them. */
 const patternsPerExpression = 50;
@@ -30,18 +35,22 @@ export interface IgnoreFile {
 export function parseIgnoreFile(text: string): IgnoreFile {
   const problems: string[] = [];
   const sources: string[] = [];
+  let unnamedCount = 0;
+  let wildcardUnits = 0;
   for (const [i, given] of text.split("\n").entries()) {
     const line = given.trim();
     if (line === "" || line.startsWith("#")) continue;
     const parsed = translateLine(line.startsWith("/") ? line.slice(1) : line);
-    if (parsed.problem === undefined) sources.push(parsed.source);
-    else problems.push(`line ${i + 1}: ${parsed.problem}`);
+    if (parsed.problem === undefined) {
+      sources.push(parsed.source);
+      if (wildcard.test(line)) wildcardUnits += line.length;
+      if (sources.length > ignorePatternsMax) return nothing(`more than ${ignorePatternsMax} patterns`);
+      if (wildcardUnits > wildcardUnitsMax)
+        return nothing(`more than ${wildcardUnitsMax >> 10} KiB of patterns with wildcards`);
+    } else if (problems.length < ignoreProblemsMax) problems.push(`line ${i + 1}: ${parsed.problem}`);
+    else unnamedCount++;
   }
-  if (sources.length > ignorePatternsMax)
-    return {
-      ...parseIgnoreFile(""),
-      problems: [`more than ${ignorePatternsMax} patterns: nothing is left out`],
-    };
+  if (unnamedCount > 0) problems.push(`and ${unnamedCount} more lines that have no effect`);
   const expressions: TextPattern[] = [];
   for (let i = 0; i < sources.length; i += patternsPerExpression)
     expressions.push(new TextPattern(`\\A(?s:${sources.slice(i, i + patternsPerExpression).join("|")})\\z`));
@@ -50,6 +59,12 @@ export function parseIgnoreFile(text: string): IgnoreFile {
     isEmpty: sources.length === 0,
     problems,
   };
+}
+
+const wildcard = /[*?[{]/;
+
+function nothing(problem: string): IgnoreFile {
+  return { ...parseIgnoreFile(""), problems: [`${problem}: nothing is left out`] };
 }
 
 type Translated = { readonly source: string; readonly problem: undefined } | { readonly problem: string };

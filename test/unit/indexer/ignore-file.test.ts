@@ -1,6 +1,11 @@
 /** `.sourcegraph/ignore`: which paths a pattern names, and what is wrong with the others. */
 import t from "tap";
-import { ignorePatternsMax, parseIgnoreFile } from "../../../src/indexer/rules/ignore-file.js";
+import {
+  ignorePatternsMax,
+  ignoreProblemsMax,
+  parseIgnoreFile,
+  wildcardUnitsMax,
+} from "../../../src/indexer/rules/ignore-file.js";
 
 const paths = [
   "a.c",
@@ -81,5 +86,17 @@ t.test("many patterns are bounded, and take time linear in a path", (t) => {
   const tooMany = parseIgnoreFile("a.c\n".repeat(ignorePatternsMax + 1));
   t.same(tooMany.problems, [`more than ${ignorePatternsMax} patterns: nothing is left out`]);
   t.notOk(tooMany.matches("a.c"));
+  t.end();
+});
+
+t.test("many bad lines are a count, and many wildcards are none", (t) => {
+  const { problems, matches } = parseIgnoreFile(`${"[\n".repeat(100_000)}a.c`);
+  t.equal(problems.length, ignoreProblemsMax + 1);
+  t.equal(problems.at(-1), `and ${100_000 - ignoreProblemsMax} more lines that have no effect`);
+  t.ok(matches("a.c"));
+  const hostile = parseIgnoreFile(`${"**?a".repeat(240)}\n`.repeat(250));
+  t.same(hostile.problems, [`more than ${wildcardUnitsMax >> 10} KiB of patterns with wildcards: nothing is left out`]);
+  t.ok(hostile.isEmpty);
+  t.same(parseIgnoreFile(`${"a".repeat(240)}\n`.repeat(250)).problems, [], "names are no wildcards");
   t.end();
 });
