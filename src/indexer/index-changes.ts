@@ -1,6 +1,7 @@
 import type { StoredShard } from "../model/shard-record.js";
 import { assert } from "../base/assert.js";
 import { hasBit } from "../base/bits.js";
+import { Pace } from "../base/pace.js";
 import { diffTrees, type TreeChange } from "../git/objects/objects.js";
 import type { StopSignal } from "../git/run/run.js";
 import type { IndexedBranch } from "../model/repository.js";
@@ -112,7 +113,8 @@ export async function findDelta(
     if (losesBranch) findBranchless(reader, repositoryId, changes, shard, living, branchless);
   }
   const rules = await rulesOfBranches(mirror, wanted, ruleFiles, changes, stop);
-  addRuled(changes, ruled, documents, rules);
+  const pace = new Pace("the comparison of commits", stop);
+  await addRuled(changes, ruled, documents, rules, pace);
   const delta: Delta = {
     tombstones: new Map(),
     entries: [],
@@ -121,7 +123,10 @@ export async function findDelta(
     problems: wanted.flatMap(({ name, bit }) => describeProblems(name, rulesAt(rules, bit))),
   };
   for (const document of branchless) if (!changes.has(document.path.toString("latin1"))) addTombstone(document, delta);
-  for (const [key, change] of changes) applyChange(change, documents.get(key) ?? [], living, rules, delta);
+  for (const [key, change] of changes) {
+    if (pace.isDue) await pace.rest();
+    applyChange(change, documents.get(key) ?? [], living, rules, delta);
+  }
   return delta;
 }
 
@@ -213,14 +218,16 @@ async function rulesOfBranches(
 }
 
 /** Adds the branches to the changes on which only the rules for a path have changed. */
-function addRuled(
+async function addRuled(
   changes: Map<string, PathChange>,
   ruled: RuledDirectories,
   documents: ReadonlyMap<string, readonly OldDocument[]>,
   rules: ReadonlyMap<number, CommitRules>,
-): void {
+  pace: Pace,
+): Promise<void> {
   if (ruled.size === 0) return;
   for (const [path, old] of documents) {
+    if (pace.isDue) await pace.rest();
     const known = changes.get(path);
     const mask = (known?.after ?? []).reduce((bits, { bit }) => bits & ~(1 << bit), ruledMask(ruled, path));
     const after: PathChange["after"] = [];

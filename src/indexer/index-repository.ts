@@ -1,5 +1,5 @@
 import { fileMode, type TreeEntry } from "../git/objects/objects.js";
-import { TrawlError } from "../base/errors.js";
+import { Pace } from "../base/pace.js";
 import { readBlobs, readByGit } from "../git/objects/read-blobs.js";
 import { listReadable } from "../git/objects/readable-tree.js";
 import type { StopSignal } from "../git/run/run.js";
@@ -84,9 +84,6 @@ export interface BranchEntries {
   readonly problems: readonly string[];
 }
 
-/** Paths whose rules are found before the stop flag is looked at again. */
-const pathsPerStopCheck = 4096;
-
 /**
  * Every readable entry of the branches' trees. The same path and blob on several branches is one entry, unless it is a
  * file on one and a link on another, or the commits have other rules for it.
@@ -100,17 +97,24 @@ export async function entriesOfBranches(
   const entries: Entry[] = [];
   let missingTreeCount = 0;
   const problems: string[] = [];
+  const pace = new Pace("the listing of files", stop);
+  const found = new Map<CommitRules, Map<string, PathRules>>();
   for (const branch of branches) {
     const bit = 1 << branch.bit;
     const tree = await listReadable(mirror, branch.commit, stop);
     missingTreeCount += tree.missingCount;
     const rules = await readCommitRules(mirror, ruleFiles(tree.entries), stop);
     problems.push(...describeProblems(branch.name, rules));
-    for (const [i, item] of tree.entries.entries()) {
-      if (i % pathsPerStopCheck === 0 && stop()) throw new TrawlError("cancelled", "the listing of files was stopped");
+    // Branches with the same files with rules have the same for a path.
+    const rulesOfPath = found.get(rules) ?? new Map<string, PathRules>();
+    found.set(rules, rulesOfPath);
+    for (const item of tree.entries) {
+      if (pace.isDue) await pace.rest();
       const isFile = isRegular(item.mode);
-      const own = isFile ? rules.at(item.path) : noRules;
-      const key = branches.length > 1 ? `${item.oid} ${isFile} ${own.key} ${item.path.toString("latin1")}` : "";
+      const path = branches.length > 1 ? item.path.toString("latin1") : "";
+      const own = isFile ? (rulesOfPath.get(path) ?? rules.at(item.path)) : noRules;
+      if (isFile && branches.length > 1 && !rules.isEmpty) rulesOfPath.set(path, own);
+      const key = branches.length > 1 ? `${item.oid} ${isFile} ${own.key} ${path}` : "";
       const entry = branches.length > 1 ? known.get(key) : undefined;
       if (entry !== undefined) {
         entry.branchMask |= bit;

@@ -1,3 +1,4 @@
+import { Pace } from "../../base/pace.js";
 import { escapeHtml } from "../../base/html.js";
 import { decodePath, encodePath } from "../../base/path-text.js";
 import { TrawlError } from "../../base/errors.js";
@@ -310,7 +311,9 @@ async function answerCountLanguages(
   };
   const unknown: CountedFile[] = [];
   const rules = await readCommitRules(mirror, ruleFiles(entries), context.stop);
+  const pace = new Pace("the counting of languages", context.stop);
   for (const { mode, path, oid, size } of entries) {
+    if (pace.isDue) await pace.rest();
     if (mode === fileMode.symlink || mode === fileMode.gitlink) continue;
     // A blob that the mirror lacks has no size.
     const file: CountedFile = { path: decodePath(path), oid, byteCount: Math.max(0, size) };

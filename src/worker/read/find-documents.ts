@@ -2,6 +2,7 @@ import { decodedBytesMax } from "../../indexer/encoding/blob-text.js";
 import type { StoredShard } from "../../model/shard-record.js";
 import { hasBit, setBit } from "../../base/bits.js";
 import { TrawlError } from "../../base/errors.js";
+import { Pace } from "../../base/pace.js";
 import { blobSizes } from "../../git/objects/read-blobs.js";
 import { compareAlong, type PathState, type TreeChain } from "../../git/objects/tree-chain.js";
 import { type CommitRules, isRulePath, readCommitRules } from "../../indexer/rules/commit-rules.js";
@@ -53,7 +54,7 @@ export async function answerFindDocuments(request: FindDocuments, context: ReadC
   const { chain, base } = await buildChain(request, context);
   const rules = await findRules(request, context, chain, base);
   const sets = new CommitSets(chain.commits.length);
-  const wanted = new WantedDocuments(chain, rules, sets);
+  const wanted = await WantedDocuments.find(chain, rules, sets, context.stop);
   const { live, kept, missing, sources } = findInShards(request, context, wanted, base?.bit ?? -1, sets.all);
   return {
     commits: chain.commits,
@@ -375,9 +376,21 @@ class WantedDocuments {
   readonly #ofKey = new Map<number, WantedDocument>();
   readonly #all: WantedDocument[] = [];
 
-  constructor({ paths, commits }: TreeChain, rules: readonly RulesFrom[], sets: CommitSets) {
-    for (const [path, states] of paths) this.#addPath(path, states, rules, commits.length);
-    for (const wanted of this.#all) wanted.set = sets.add(wanted.ranges);
+  /** Throws `cancelled`. */
+  static async find(
+    { paths, commits }: TreeChain,
+    rules: readonly RulesFrom[],
+    sets: CommitSets,
+    stop: ReadContext["stop"],
+  ): Promise<WantedDocuments> {
+    const found = new WantedDocuments();
+    const pace = new Pace("the search", stop);
+    for (const [path, states] of paths) {
+      if (pace.isDue) await pace.rest();
+      found.#addPath(path, states, rules, commits.length);
+    }
+    for (const wanted of found.#all) wanted.set = sets.add(wanted.ranges);
+    return found;
   }
 
   #addPath(path: string, states: readonly PathState[], rules: readonly RulesFrom[], commitCount: number): void {

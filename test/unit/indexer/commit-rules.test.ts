@@ -110,3 +110,23 @@ t.test("a line that is no pattern, or many stars, cost nothing", async (t) => {
   t.equal(at("a".repeat(255)), noRules);
   t.equal(at("b"), noRules);
 });
+
+t.test("the rules of many files are found in steps that can be stopped, once for branches with the same", async (t) => {
+  const names = Array.from({ length: 50 }, (_, i) => [`${i}.c`, ""]);
+  const files = { ".gitattributes": "*.c linguist-vendored", ...Object.fromEntries(names) };
+  const commit = source.commit({ branch: "main", files, orphan: true });
+  const branches = ["main", "dev"].map((name, bit) => ({ name, bit, commit }));
+  const now = performance.now.bind(performance);
+  let clock = 0;
+  performance.now = () => (clock += 1_000);
+  t.teardown(() => (performance.now = now));
+  let asked = 0;
+  const { entries } = await entriesOfBranches(source.path, branches, () => ++asked < 0);
+  t.ok(asked > 100, "each step is long by this clock");
+  t.equal(entries.length, 51);
+  asked = 0;
+  await t.rejects(
+    entriesOfBranches(source.path, branches, () => ++asked > 60),
+    { code: "cancelled" },
+  );
+});
