@@ -15,7 +15,7 @@ import { isSigned, Receiver } from "../support/receiver.js";
 import { JobClient } from "../support/search-job.js";
 import { until } from "../support/waiting.js";
 
-t.setTimeout(240_000);
+t.setTimeout(900_000);
 
 interface Delivery {
   readonly id: string;

@@ -48,7 +48,7 @@ function commitRules(source: GitFixture, name: string): void {
   source.tag(name, commit);
 }
 
-t.setTimeout(300_000);
+t.setTimeout(900_000);
 
 t.test("each commit has the rules that it contains", async (t) => {
   const source = fixture(t);
