@@ -17,9 +17,9 @@ export function repositoryFilter({ name, revision }: Place): string {
   return `repo:^${escapeExpression(name)}$${revision === "" ? "" : `@${revision}`}`;
 }
 
-/** The same for a path. */
-export function fileFilter(path: string): string {
-  return `file:${quoteValue(`^${escapeExpression(path)}$`)}`;
+/** The same for a file, or for all that is in a directory. */
+export function pathFilter(path: string): string {
+  return `file:${quoteValue(`^${escapeExpression(path)}(/|$)`)}`;
 }
 
 export function searchUrl(query: string): string {

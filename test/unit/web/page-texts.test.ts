@@ -1,7 +1,7 @@
 /** Numbers, dates, positions in lines, addresses and words of a shell, as pages write and read them. */
 import t from "tap";
 import { lineRangeText, readLineRange } from "../../../src/web/code/files/line-range.js";
-import { directoryUrl, repositoryFilter, searchUrl } from "../../../src/web/code/code-urls.js";
+import { directoryUrl, pathFilter, repositoryFilter, searchUrl } from "../../../src/web/code/code-urls.js";
 import { readFilePart } from "../../../src/web/code/files/file-part.js";
 import { refusalText } from "../../../src/web/api/api-error.js";
 import { shortLine } from "../../../src/web/search/results/diff-line.js";
@@ -102,6 +102,7 @@ t.test("addresses and filters", async (t) => {
   const place = { name: "host/a.b+c", revision: "main" };
   t.equal(repositoryFilter(place), "repo:^host/a\\.b\\+c$@main");
   t.equal(repositoryFilter({ ...place, revision: "" }), "repo:^host/a\\.b\\+c$");
+  t.equal(pathFilter("src/a b.ts"), 'file:"^src/a b\\\\.ts(/|$)"', "also for what is in a directory of that name");
   t.equal(searchUrl("a b&c"), "/search?q=a+b%26c&patternType=keyword");
   t.equal(directoryUrl(place, ""), "/host/a.b%2Bc@main");
   t.equal(directoryUrl(place, "a b/c#d"), "/host/a.b%2Bc@main/-/tree/a%20b/c%23d");

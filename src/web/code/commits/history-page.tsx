@@ -4,7 +4,7 @@ import type { PagePath } from "../../../model/page-path.js";
 import { useGraphql } from "../../api/use-graphql.js";
 import { FoundCommit } from "../found.js";
 import { State } from "../../ui/states.js";
-import { fileFilter, repositoryFilter, searchUrl } from "../code-urls.js";
+import { pathFilter, repositoryFilter, searchUrl } from "../code-urls.js";
 import { CommitLine, commitLineFields } from "./commit-line.js";
 
 const historyQuery = `query History($name: String!, $revision: String!, $path: String!, $follow: Boolean!, $after: String) {
@@ -50,7 +50,7 @@ export function HistoryPage({ path }: { readonly path: PagePath }) {
 
 /** A search of the commits, to which words, an author or a time can be added. */
 function searchText(path: PagePath): string {
-  const file = path.path === "" ? "" : `${fileFilter(path.path)} `;
+  const file = path.path === "" ? "" : `${pathFilter(path.path)} `;
   return `${repositoryFilter(path)} ${file}type:commit `;
 }
 
