@@ -355,8 +355,9 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
       await until("another symbol is read", async () => Number((await read.innerText()).slice("part_".length)) > 10);
       t.ok(await page.locator(".file-tools").getByText("part.c").isVisible(), "the path stays in sight");
       t.same(await findViolations(page), []);
-      await page.getByLabel("Part of a name in the outline").fill("T_49");
+      await page.getByLabel("Part of a name in the outline").fill("T_0");
       await becomes(t, () => page.locator(".outline li").count(), 1, "what has such a name");
+      await becomes(t, () => read.count(), 0, "which is not what is read");
       await page.getByLabel("Part of a name in the outline").fill("none");
       await page.getByText("No symbol has such a name.").waitFor();
       await page.getByRole("heading", { name: "part.c" }).focus();
@@ -368,6 +369,7 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
       await page.keyboard.press("Enter");
       await page.waitForURL(/\/part\.c\?L5$/);
       await page.locator('.line.selected[data-line="5"]').waitFor();
+      t.equal(await page.locator(".file-lines:focus").count(), 1, "the focus is where it was");
       const externalURLs = [{ url: "https://github.com/o/r/blob/main/part.c", serviceKind: "GITHUB" }];
       const data = { repository: { commit: { blob: { externalURLs } } } };
       await page.route(/graphql\?FileHosts/, (route) => route.fulfill({ json: { data } }));

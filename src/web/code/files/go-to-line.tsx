@@ -32,7 +32,8 @@ function LineDialog({ lineCount, isOpen }: DialogProps) {
         onSubmit={(event) => {
           event.preventDefault();
           const line = Number(field.current?.value);
-          close();
+          // The focus goes back to where it was.
+          dialog.current?.close();
           if (line >= 1) navigate(withLineRange(address.peek(), { from: line, to: line }), "replace");
         }}
       >

@@ -49,7 +49,9 @@ function OutlineList({ all, text, view }: OutlineListProps) {
   const known = useMemo(() => leaveOutLocals(all, text.split("\n")), [all, text]);
   const part = wanted.value.trim().toLowerCase();
   const items = useMemo(() => known.filter(({ symbol }) => symbol.name.toLowerCase().includes(part)), [known, part]);
-  const read = useReadItem(items, view);
+  // Also while it is left out: then none is marked.
+  const reading = known[useReadItem(known, view)];
+  const read = reading === undefined ? -1 : items.indexOf(reading);
   useEffect(() => {
     const host = list.current?.parentElement;
     const item = list.current?.children[read];
