@@ -4,7 +4,7 @@ import type { EntryData } from "../git/objects/directories.js";
 import type { RefData } from "../git/mirror/read-refs.js";
 import { globalId } from "./ids.js";
 import { externalLink, type RepositorySource } from "./repository-source.js";
-import { parseCodeHost, repositoryUrl } from "./urls.js";
+import { hostCommitUrl, hostEntryUrl, parseCodeHost, repositoryUrl } from "./urls.js";
 import type { FileDiffData, HunkData } from "../git/history/file-diffs.js";
 
 const abbreviatedLength = 7;
@@ -41,7 +41,7 @@ export class CommitSource {
 
   get externalURLs() {
     const host = parseCodeHost(this.repository.record.url);
-    return host === undefined ? [] : [externalLink(`${host.repositoryUrl}/commit/${this.oid}`, host.kind)];
+    return host === undefined ? [] : [externalLink(hostCommitUrl(host, this.oid), host.kind)];
   }
 
   /** The URL of the tree, with the revision as typed. */
@@ -61,9 +61,7 @@ function entryUrl(treeUrl: string, kind: "tree" | "blob", path: string): string 
 
 function externalEntryUrls(commit: CommitSource, kind: "tree" | "blob", path: string) {
   const host = parseCodeHost(commit.repository.record.url);
-  return host === undefined
-    ? []
-    : [externalLink(`${host.repositoryUrl}/${kind}/${commit.oid}/${escapeUrlPath(path)}`, host.kind)];
+  return host === undefined ? [] : [externalLink(hostEntryUrl(host, kind, commit.oid, path), host.kind)];
 }
 
 /** A directory. */

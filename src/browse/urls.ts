@@ -29,6 +29,21 @@ export function parseCodeHost(cloneUrl: string): CodeHost | undefined {
   };
 }
 
+/** The page of a commit at the host. */
+export function hostCommitUrl({ kind, repositoryUrl: url }: CodeHost, oid: string): string {
+  return `${url}/${kind === "BITBUCKETCLOUD" ? "commits" : "commit"}/${oid}`;
+}
+
+/** The page of a file or a directory at the host. */
+export function hostEntryUrl(
+  { kind, repositoryUrl: url }: CodeHost,
+  entry: "tree" | "blob",
+  oid: string,
+  path: string,
+): string {
+  return `${url}/${kind === "BITBUCKETCLOUD" ? "src" : entry}/${oid}/${escapeUrlPath(path)}`;
+}
+
 /** The name of a repository with this clone URL: `host/path`, without `.git`. */
 export function nameOfCloneUrl(cloneUrl: string): string | undefined {
   const address = parseCloneUrl(cloneUrl);

@@ -1,6 +1,6 @@
 /** Numbers, dates, positions in lines, addresses and words of a shell, as pages write and read them. */
 import t from "tap";
-import { lineRangeText, readLineRange } from "../../../src/web/code/files/line-range.js";
+import { hostFragment, lineRangeText, readLineRange } from "../../../src/web/code/files/line-range.js";
 import { directoryUrl, pathFilter, repositoryFilter, searchUrl } from "../../../src/web/code/code-urls.js";
 import { readFilePart } from "../../../src/web/code/files/file-part.js";
 import { refusalText } from "../../../src/web/api/api-error.js";
@@ -96,6 +96,19 @@ t.test("lines in an address", async (t) => {
   }
   for (const range of [undefined, { from: 3, to: 3 }, { from: 3, to: 5 }])
     t.same(readLineRange(new URL(`http://localhost/a${lineRangeText(range)}`)), range);
+});
+
+t.test("lines on code hosts", async (t) => {
+  for (const [kind, one, several] of [
+    ["GITHUB", "#L3", "#L3-L5"],
+    ["GITLAB", "#L3", "#L3-5"],
+    ["BITBUCKETCLOUD", "#lines-3", "#lines-3:5"],
+    [null, "#L3", "#L3-L5"],
+  ] as const) {
+    t.equal(hostFragment(kind, { from: 3, to: 3 }), one);
+    t.equal(hostFragment(kind, { from: 3, to: 5 }), several);
+    t.equal(hostFragment(kind, undefined), "");
+  }
 });
 
 t.test("addresses and filters", async (t) => {

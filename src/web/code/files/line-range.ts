@@ -47,3 +47,12 @@ export function lineRangeText(range: LineRange | undefined): string {
   if (range === undefined) return "";
   return range.from === range.to ? `?L${range.from}` : `?L${range.from}-${range.to}`;
 }
+
+/** The end of an address on a code host, by its kind, that selects the lines there. */
+export function hostFragment(kind: string | null, range: LineRange | undefined): string {
+  if (range === undefined) return "";
+  const { from, to } = range;
+  const [before, between] =
+    kind === "BITBUCKETCLOUD" ? ["#lines-", ":"] : kind === "GITLAB" ? ["#L", "-"] : ["#L", "-L"];
+  return `${before}${from}${to > from ? `${between}${to}` : ""}`;
+}

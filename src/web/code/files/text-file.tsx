@@ -9,7 +9,7 @@ import { ErrorText, Failure, Notice } from "../../ui/states.js";
 import { repositoryFilter, searchUrl } from "../code-urls.js";
 import { CopyMenu } from "./copy-menu.js";
 import { GoToLine } from "./go-to-line.js";
-import { readLineRange, withLineRange } from "./line-range.js";
+import { hostFragment, readLineRange, withLineRange } from "./line-range.js";
 import { Outline } from "./outline.js";
 import { usePart } from "../../route/load-part.js";
 import { addressOfView, asksForRendered, fileKind } from "./rendered/file-kind.js";
@@ -158,11 +158,10 @@ function HostLinks({ path: { name, revision, path } }: Pick<TextFileProps, "path
   const { answer } = useGraphql("FileHosts", hostsQuery, { name, revision, path });
   const links = (answer.kind === "ready" && answer.value.repository?.commit?.blob?.externalURLs) || [];
   const lines = readLineRange(address.value);
-  const fragment = lines === undefined ? "" : `#L${lines.from}${lines.to > lines.from ? `-L${lines.to}` : ""}`;
   return (
     <>
       {links.map(({ url, serviceKind }) => (
-        <a key={url} class="button quiet" href={url + fragment} rel="noreferrer">
+        <a key={url} class="button quiet" href={url + hostFragment(serviceKind, lines)} rel="noreferrer">
           {hostNames[serviceKind ?? ""] ?? "Code host"}
         </a>
       ))}
