@@ -19,6 +19,7 @@ interface KnownToken {
 }
 
 const installationsMax = 1_000;
+const tokenLengthMax = 4_096;
 const ownersMax = 10_000;
 const answerBytesMax = 1024 * 1024;
 /** GitHub's tokens are valid for an hour; one that claims more is taken for one of those. */
@@ -187,7 +188,8 @@ export class GithubApp {
     const { host } = this.#apiUrl;
     const answer = this.#parse(response);
     const token = text(answer["token"]);
-    if (!/^[\x21-\x7e]{1,4096}$/.test(token)) throw new TrawlError("git", `${host} sent no token for ${this.#name}`);
+    if (token.length > tokenLengthMax || !/^[\x21-\x7e]+$/.test(token))
+      throw new TrawlError("git", `${host} sent no token for ${this.#name}`);
     // By the clock of the host, which has written both.
     const lifeMs = Date.parse(text(answer["expires_at"])) - (dateIn(response.date) ?? new Date().getTime());
     if (!(lifeMs >= lifeMsMin))
