@@ -12,6 +12,8 @@ const { testDaemon, withSymbols } = await import("../../support/daemon.js");
 /** A new step of a search belongs in the file in which its neighbours are read. */
 const filesMax = 100;
 
+const runsMax = 20;
+
 /** The modules that ran in each of the searches: clocks and collectors run in some of them only. */
 function common(runs: readonly ExecutedFiles[]): ExecutedFiles {
   const inAll = (part: keyof ExecutedFiles): string[] =>
@@ -33,16 +35,20 @@ t.test("a warm search runs through few files", async (t) => {
     ["ranked", "needle", "literal"],
   ] as const) {
     const runs: ExecutedFiles[] = [];
-    for (let run = 0; run < 4; run++) {
+    let shared: ExecutedFiles = { main: [], threads: [] };
+    let all = new Set<string>();
+    // Of the first two, V8 compiles the code. Later ones count with what they have in common: a search that waits long for a processor
+    // reports its progress, too.
+    for (let run = 0; run < 4 || (all.size > filesMax && run < runsMax); run++) {
       await daemon.executedFiles();
       await daemon.get(`/.api/search/stream?${new URLSearchParams({ q: query, v: "V3", t: type, display: "50" })}`);
       const executed = await daemon.executedFiles();
       if (run > 1) runs.push(executed);
+      shared = common(runs);
+      all = new Set([...shared.main, ...shared.threads]);
     }
-    const { main, threads } = common(runs);
-    const all = new Set([...main, ...threads]);
     t.ok(all.has("src/eval/shard-search"), name);
-    t.ok(all.size <= filesMax, `${name}: ${all.size} files, ${main.length} of them in the main thread`);
-    if (process.env["EXECUTED"] !== undefined) t.comment({ name, main, threads });
+    t.ok(all.size <= filesMax, `${name}: ${all.size} files, ${shared.main.length} of them in the main thread`);
+    if (process.env["EXECUTED"] !== undefined) t.comment({ name, ...shared });
   }
 });
