@@ -49,7 +49,7 @@ function readHubItem(item: HostItem, isPublic: boolean): ListedRepository {
     stars: integer(item["stargazers_count"] ?? item["stars_count"]),
     description: text(item["description"]),
     topics: texts(item["topics"]),
-    hasWorkTree: false,
+    workTree: "",
   };
 }
 
@@ -64,7 +64,7 @@ function readLabItem(item: HostItem): ListedRepository {
     stars: integer(item["star_count"]),
     description: text(item["description"]),
     topics: texts(item["topics"]),
-    hasWorkTree: false,
+    workTree: "",
   };
 }
 

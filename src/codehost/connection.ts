@@ -75,8 +75,8 @@ export interface ListedRepository {
   readonly stars: number;
   readonly description: string;
   readonly topics: readonly string[];
-  /** Whether it is in a folder with its files. */
-  readonly hasWorkTree: boolean;
+  /** Where its files are, without links; "" if it is not in a folder with its files. */
+  readonly workTree: string;
 }
 
 /** What a connection lists. */
@@ -96,5 +96,5 @@ export function wholeListing(repositories: readonly ListedRepository[]): Listing
 /** A repository of which only the address is known. */
 export function plainRepository(name: string, url: string): ListedRepository {
   const flags = { fork: false, archived: false, private: false };
-  return { name, url, sshUrl: "", ...flags, stars: 0, description: "", topics: [], hasWorkTree: false };
+  return { name, url, sshUrl: "", ...flags, stars: 0, description: "", topics: [], workTree: "" };
 }

@@ -277,8 +277,8 @@ export class Connections {
       permissions,
       store,
       repositories: repositories.map((repository) => {
-        const hadWorkTree = repository.source?.workingCopySeconds !== undefined;
-        return { ...repository, source: { ...source, ...workingCopy(config, hadWorkTree) } };
+        const { workTree = "" } = repository.source ?? {};
+        return { ...repository, source: { ...source, ...workingCopy(config, workTree) } };
       }),
       missing: new Set(missing),
       lastListed: "",

@@ -27,6 +27,7 @@ export async function listFolder(
   const unreadable: string[] = [];
   const problems: string[] = [];
   const data = await realpath(dataFolder).catch(() => dataFolder);
+  const realRoot = await realpath(root).catch(() => root);
   const waiting: { readonly path: string; readonly depth: number }[] = [{ path: root, depth: 0 }];
   for (let count = 0; ; count++) {
     signal.throwIfAborted();
@@ -37,9 +38,10 @@ export async function listFolder(
       if ((await realpath(next.path)) === data) continue;
       if (next.depth > 0 && (await isRepository(next.path))) {
         if (repositories.length >= maxRepositories) throw tooMany(root, maxRepositories);
-        const hasWorkTree = await exists(join(next.path, ".git"));
+        // What has become a link since is not followed when it is read.
+        const workTree = (await exists(join(next.path, ".git"))) ? join(realRoot, relative(root, next.path)) : "";
         const plain = plainRepository(withoutSuffix(relative(root, next.path), ".git"), next.path);
-        repositories.push({ ...plain, hasWorkTree });
+        repositories.push({ ...plain, workTree });
       } else if (next.depth < depthMax) {
         for (const entry of await readdir(next.path, { withFileTypes: true }))
           if (mayHold(entry)) waiting.push({ path: join(next.path, entry.name), depth: next.depth + 1 });

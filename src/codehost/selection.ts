@@ -72,16 +72,16 @@ function toConfig(config: ConnectionConfig, listed: ListedRepository): Repositor
     topics: listed.topics.slice(0, topicsMax),
     metadata: {},
     history: "all",
-    source: { ...findSource(config), ...workingCopy(config, listed.hasWorkTree) },
+    source: { ...findSource(config), ...workingCopy(config, listed.workTree) },
   };
 }
 
 /** What is added to the source of a repository whose uncommitted files are indexed. */
 export function workingCopy(
   { kind, workingCopies, workingCopySeconds }: ConnectionConfig,
-  hasWorkTree: boolean,
-): Pick<RemoteSource, "workingCopySeconds"> {
-  return kind === "folder" && workingCopies && hasWorkTree ? { workingCopySeconds } : {};
+  workTree: string,
+): Pick<RemoteSource, "workingCopySeconds" | "workTree"> {
+  return kind === "folder" && workingCopies && workTree !== "" ? { workingCopySeconds, workTree } : {};
 }
 
 /**

@@ -27,6 +27,8 @@ export interface RemoteSource {
   readonly hosts?: readonly string[];
   /** If its uncommitted files are indexed, too: after so many seconds it is looked at again. */
   readonly workingCopySeconds?: number;
+  /** Where these files are: a path that had no links when it was listed. */
+  readonly workTree?: string;
   /** Whether its code host decides who reads what is private: then nobody does when it does not say so any more. */
   readonly readersFromHost?: true;
 }

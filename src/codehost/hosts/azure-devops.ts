@@ -43,7 +43,7 @@ function read(item: HostItem): ListedRepository | undefined {
     stars: 0,
     description: "",
     topics: [],
-    hasWorkTree: false,
+    workTree: "",
   };
 }
 

@@ -49,7 +49,7 @@ function read(item: HostItem): ListedRepository {
     stars: 0,
     description: text(item["description"]),
     topics: [],
-    hasWorkTree: false,
+    workTree: "",
   };
 }
 

@@ -36,7 +36,7 @@ function read(item: HostItem): ListedRepository {
     stars: 0,
     description: text(item["description"]),
     topics: [],
-    hasWorkTree: false,
+    workTree: "",
   };
 }
 

@@ -47,7 +47,7 @@ function read(item: HostItem, { apiUrl, hasToken }: ItemPlace): ListedRepository
     stars: 0,
     description: text(item["description"]),
     topics: [],
-    hasWorkTree: false,
+    workTree: "",
   };
 }
 

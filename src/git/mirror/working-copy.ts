@@ -1,24 +1,15 @@
 import { createHash } from "node:crypto";
-import {
-  type BigIntStats,
-  constants,
-  existsSync,
-  lstatSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { open } from "node:fs/promises";
+import { type BigIntStats, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { errorMessage, TrawlError } from "../../base/errors.js";
+import { decodePath } from "../../base/path-text.js";
 import { workingCopyName } from "../../model/repository.js";
 import { longReadLimits, writeLimits } from "../run/child-limits.js";
-import { localCommand } from "../objects/objects.js";
+import { fileMode, localCommand, parseTree } from "../objects/objects.js";
 import { lackOfRoom } from "../run/disk-room.js";
 import { workTreeEnvironment } from "../run/environment.js";
 import { runGit, type RunOptions, type StopSignal } from "../run/run.js";
+import { WorkTree } from "./work-tree.js";
 
 /** What of a working copy is taken; the rest is as in HEAD, or absent, and is told. */
 export interface WorkingCopyLimits {
@@ -52,7 +43,11 @@ const workingCopyMemory = 64 << 20;
 
 /** Lists of paths: 100,000 of usual length. */
 const listBytesMax = 16 << 20;
-const excludeBytesMax = 64 << 10;
+
+/** Arguments of one command. */
+const pathsAtOnce = 100;
+
+const folderMode = 0o040000;
 
 const ref = `refs/${workingCopyName}`;
 
@@ -73,21 +68,26 @@ interface ChangedFile {
  * Makes a commit of the uncommitted files of a working copy, changed and untracked, with that of HEAD as its parent, and sets the
  * reference `refs/working-copy` of the mirror to it. Everything is written to the mirror, and nothing to the folder.
  *
- * The folder may be hostile. git reads it as the work tree of the mirror, so that no configuration, hook, filter or monitor of the folder
+ * The folder, a path without links, may be hostile. git reads it as the work tree of the mirror, so that no configuration, hook, filter or monitor of the folder
  * is in effect, and only compares and lists: it starts nothing in repositories within the folder. Contents are read here, and only of
- * regular files below the folder, through no symbolic link; those of links are their targets.
+ * regular files below the folder, through no symbolic link; those of links are their targets. Nothing in the data directory is read.
  *
- * Caller guarantees: nothing else writes to the mirror, which has the objects of HEAD. Throws `git` if the folder cannot be read, and
- * `cancelled` if stopped; the reference then stays.
+ * Caller guarantees: nothing else writes to the mirror, which has the objects of HEAD. Throws `git` if the folder cannot be read or has
+ * become a link, `forbidden` if it is in the data directory, and `cancelled` if stopped; the reference then stays.
  */
 export async function captureWorkingCopy(
   mirror: string,
-  folder: string,
+  { folder, dataFolder }: { readonly folder: string; readonly dataFolder: string },
   head: string,
   limits: WorkingCopyLimits,
   stop: StopSignal,
 ): Promise<WorkingCopy> {
-  return await new Capture(mirror, folder, head, limits, stop).run();
+  const tree = new WorkTree(folder, dataFolder);
+  try {
+    return await new Capture(mirror, tree, head, limits, stop).run();
+  } finally {
+    tree.close();
+  }
 }
 
 /** The commit that was captured last; undefined if there is none. */
@@ -117,16 +117,16 @@ export async function dropWorkingCopy(mirror: string, stop: StopSignal): Promise
 
 class Capture {
   readonly #mirror: string;
-  readonly #root: string;
+  readonly #tree: WorkTree;
   readonly #head: string;
   readonly #limits: WorkingCopyLimits;
   readonly #stop: StopSignal;
   readonly #leftOut = new Map<string, { count: number; example: string }>();
   #byteCount = 0;
 
-  constructor(mirror: string, folder: string, head: string, limits: WorkingCopyLimits, stop: StopSignal) {
+  constructor(mirror: string, tree: WorkTree, head: string, limits: WorkingCopyLimits, stop: StopSignal) {
     this.#mirror = mirror;
-    this.#root = findRoot(folder);
+    this.#tree = tree;
     this.#head = head;
     this.#limits = limits;
     this.#stop = stop;
@@ -158,7 +158,7 @@ class Capture {
       rmSync(`${index}.lock`, { force: true });
       await this.#git(existsSync(index) ? ["read-tree", "--reset", this.#head] : ["read-tree", this.#head]);
     }
-    this.#copyExcludes();
+    await this.#copyExcludes();
     // Exit code 1 says that files differ.
     await this.#git(["update-index", "-q", "--refresh"], { exitCodes: [1] });
   }
@@ -170,7 +170,7 @@ class Capture {
       const { stdout } = await this.#git(["ls-files", "-z", ...what]);
       // Untracked repositories end with a slash.
       for (const path of stdout.toString("latin1").split("\0"))
-        if (path !== "" && !path.endsWith("/") && isPlain(path)) paths.add(path);
+        if (path !== "" && !path.endsWith("/") && this.#tree.isOwn(path)) paths.add(path);
     }
     const sorted = [...paths].sort();
     const tooMany = sorted.splice(this.#limits.fileCountMax);
@@ -192,7 +192,7 @@ class Capture {
   /** Undefined if there is nothing, or nothing that can be told. */
   #state(path: string): BigIntStats | undefined {
     try {
-      return lstatSync(toPath(this.#root, path), { throwIfNoEntry: false, bigint: true });
+      return this.#tree.state(path);
     } catch {
       return undefined;
     }
@@ -200,34 +200,55 @@ class Capture {
 
   async #readFiles(paths: readonly string[]): Promise<readonly ChangedFile[]> {
     const files: ChangedFile[] = [];
+    const folders: string[] = [];
     for (const path of paths) {
       if (this.#stop()) throw new TrawlError("cancelled", "the working copy was not read to its end");
       const file = await this.#readFile(path);
-      if (file !== undefined) files.push(file);
+      if (file === "folder") folders.push(path);
+      else if (file !== undefined) files.push(file);
     }
+    for (const path of await this.#findReplaced(folders)) files.push(deletion(path));
     return files;
   }
 
   /** Undefined for what is left as it is in HEAD. */
-  async #readFile(path: string): Promise<ChangedFile | undefined> {
-    const full = toPath(this.#root, path);
+  async #readFile(path: string): Promise<ChangedFile | "folder" | undefined> {
     try {
-      if (this.#leadsOut(path)) return { path, mode: "100644", contents: undefined };
-      const state = lstatSync(full, { throwIfNoEntry: false });
-      if (state === undefined) return { path, mode: "100644", contents: undefined };
-      if (state.isSymbolicLink()) return { path, mode: "120000", contents: readlinkSync(full, { encoding: "buffer" }) };
-      // Of a repository within this one, the commit in HEAD counts.
-      if (state.isDirectory()) return undefined;
-      if (!state.isFile()) return { path, mode: "100644", contents: undefined };
-      const contents = await this.#readContents(full, path);
-      return contents && { path, mode: (state.mode & 0o100) === 0 ? "100644" : "100755", contents };
+      if (this.#leadsOut(path)) return deletion(path);
+      const state = this.#tree.state(path);
+      if (state === undefined) return deletion(path);
+      if (state.isSymbolicLink()) return { path, mode: "120000", contents: this.#tree.target(path) };
+      if (state.isDirectory()) return "folder";
+      if (!state.isFile()) return deletion(path);
+      const contents = await this.#readContents(path);
+      return contents && { path, mode: (state.mode & 0o100n) === 0n ? "100644" : "100755", contents };
     } catch (error) {
       const { code } = error as { readonly code?: unknown };
       // It has vanished meanwhile.
-      if (code === "ENOENT" || code === "ENOTDIR") return { path, mode: "100644", contents: undefined };
+      if (code === "ENOENT" || code === "ENOTDIR") return deletion(path);
       this.#leaveOut(`that cannot be read (${String(code ?? errorMessage(error)).slice(0, 100)})`, path);
       return undefined;
     }
+  }
+
+  /** Those of the paths that are files in HEAD. Where it has a repository within this one, its commit in HEAD counts. */
+  async #findReplaced(folders: readonly string[]): Promise<readonly string[]> {
+    const found: string[] = [];
+    for (let i = 0; i < folders.length; i += pathsAtOnce) {
+      const some = folders.slice(i, i + pathsAtOnce).map((path) => decodePath(Buffer.from(path, "latin1")));
+      const { stdout } = await this.#git([
+        "--literal-pathspecs",
+        "ls-tree",
+        "-z",
+        "--full-tree",
+        this.#head,
+        "--",
+        ...some,
+      ]);
+      for (const { mode, path } of parseTree(stdout))
+        if (mode !== fileMode.gitlink && mode !== folderMode) found.push(path.toString("latin1"));
+    }
+    return found;
   }
 
   /** Whether a folder of the path is a symbolic link: what is behind it is not of the folder. */
@@ -236,35 +257,20 @@ class Capture {
     return parts.some((_, i) => this.#state(parts.slice(0, i + 1).join("/"))?.isSymbolicLink());
   }
 
-  async #readContents(full: Buffer, path: string): Promise<Buffer | undefined> {
+  async #readContents(path: string): Promise<Buffer | undefined> {
     const { fileBytesMax, totalBytesMax } = this.#limits;
-    // Not blocking, in case that it is a pipe by now.
-    const file = await open(full, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    try {
-      const state = await file.stat();
-      // A folder of the path may have become a link since.
-      const place = readlinkSync(`/proc/self/fd/${file.fd}`, { encoding: "buffer" });
-      if (!state.isFile() || !place.equals(full)) {
-        this.#leaveOut("that were replaced while they were read", path);
-        return undefined;
-      }
-      if (state.size > fileBytesMax) {
-        this.#leaveOut(`larger than ${fileBytesMax >> 20} MiB`, path);
-        return undefined;
-      }
-      if (this.#byteCount + state.size > totalBytesMax) {
-        this.#leaveOut(`beyond ${totalBytesMax >> 20} MiB of files that differ`, path);
-        return undefined;
-      }
-      const bytes = Buffer.alloc(state.size);
-      let length = 0;
-      for (let count = -1; count !== 0 && length < bytes.length; length += count)
-        ({ bytesRead: count } = await file.read(bytes, length, bytes.length - length, length));
-      this.#byteCount += length;
-      return bytes.subarray(0, length);
-    } finally {
-      await file.close();
+    const read = await this.#tree.read(path, (byteCount) => {
+      if (byteCount > fileBytesMax) return `larger than ${fileBytesMax >> 20} MiB`;
+      return this.#byteCount + byteCount > totalBytesMax
+        ? `beyond ${totalBytesMax >> 20} MiB of files that differ`
+        : undefined;
+    });
+    if ("refusal" in read) {
+      this.#leaveOut(read.refusal, path);
+      return undefined;
     }
+    this.#byteCount += read.contents.length;
+    return read.contents;
   }
 
   #leaveOut(why: string, path: string): void {
@@ -321,16 +327,9 @@ class Capture {
     return this.#parse(`${ref}^{commit}`);
   }
 
-  /** What the operator of the folder ignores in `.git/info/exclude`, as far as it is a small file. */
-  #copyExcludes(): void {
-    let text = Buffer.alloc(0);
-    const path = join(this.#root, ".git/info/exclude");
-    try {
-      const state = lstatSync(path);
-      if (state.isFile() && state.size <= excludeBytesMax && realpathSync(path) === path) text = readFileSync(path);
-    } catch {
-      // There is none.
-    }
+  /** Copies what git ignores in this folder besides `.gitignore`. */
+  async #copyExcludes(): Promise<void> {
+    const text = await this.#tree.readExcludes();
     const copy = join(this.#mirror, excludeFile);
     if (!existsSync(copy) || !readFileSync(copy).equals(text)) writeFileSync(copy, text);
   }
@@ -341,9 +340,10 @@ class Capture {
   ) {
     const { timeoutMs, memoryBytesMax } = this.#limits;
     const command: RunOptions = {
-      args: [`--git-dir=${this.#mirror}`, `--work-tree=${this.#root}`, ...args],
+      // It is started in the folder that is open, whatever is at its path by now.
+      args: [`--git-dir=${this.#mirror}`, "--work-tree=.", ...args],
       environment: workTreeEnvironment(join(this.#mirror, indexFile), join(this.#mirror, excludeFile)),
-      directory: this.#root,
+      directory: this.#tree.directory,
       timeoutMs,
       silenceMs: Infinity,
       outputBytesMax: listBytesMax,
@@ -362,22 +362,8 @@ const newline = Buffer.from("\n");
 const author = "working copy <>";
 const message = "Uncommitted files of the working copy\n\nThis is not a commit of the repository.\n";
 
-/** Throws `git` if the folder cannot be read. */
-function findRoot(folder: string): string {
-  try {
-    return realpathSync(folder);
-  } catch (error) {
-    throw new TrawlError("git", `the working copy cannot be read: ${errorMessage(error)}`);
-  }
-}
-
-function toPath(root: string, path: string): Buffer {
-  return Buffer.concat([Buffer.from(`${root}/`), Buffer.from(path, "latin1")]);
-}
-
-/** Whether it leads below the folder, and not into a folder of git's own. */
-function isPlain(path: string): boolean {
-  return path.split("/").every((part) => part !== "" && part !== "." && part !== ".." && part.toLowerCase() !== ".git");
+function deletion(path: string): ChangedFile {
+  return { path, mode: "100644", contents: undefined };
 }
 
 /** A path of one character per byte, as `git fast-import` reads it. */

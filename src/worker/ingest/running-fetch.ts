@@ -155,7 +155,7 @@ async function fetchOne(
     };
     try {
       const state = recreate ? await mirror.refetch(stop, admit) : await mirror.sync(stop, isRequested, tell, admit);
-      const read = await readWorkingCopy(input, mirror, state, fetch, stop);
+      const read = await readWorkingCopy(dataFolder, input, mirror, state, fetch, stop);
       return { mirror, recreated: recreate || state.recreated, date, ...read };
     } catch (error) {
       if (!(error instanceof RedirectError) || redirectCount >= redirectsMax) throw error;
@@ -216,15 +216,16 @@ const readAgainMs = new BoundedMap<number, number>(10_000, () => 1);
 
 /** The state with the working copy, if the repository has one that is to be indexed. What cannot be read now stays as it was read last. */
 async function readWorkingCopy(
+  dataFolder: string,
   { repository }: SyncInput,
   { directory, url }: Mirror,
   state: RefState,
   { memoryBytesMax, reserveBytes }: FetchSettings,
   stop: StopSignal,
 ): Promise<Pick<Fetched, "state" | "warnings">> {
-  const isWanted = repository.source?.workingCopySeconds !== undefined && url.kind === "local";
-  if (!isWanted || state.headCommit === null) {
-    if (!isWanted) await dropWorkingCopy(directory, stop);
+  const { workTree: folder } = repository.source ?? {};
+  if (folder === undefined || url.kind !== "local" || state.headCommit === null) {
+    if (folder === undefined || url.kind !== "local") await dropWorkingCopy(directory, stop);
     return { state, warnings: [] };
   }
   if (state.branches.has(workingCopyName))
@@ -234,7 +235,13 @@ async function readWorkingCopy(
     if (startedMs < (readAgainMs.get(repository.id) ?? 0))
       throw new TrawlError("git", "it is tried again later, because it took long and failed");
     const limits = { ...workingCopyLimits, memoryBytesMax, reserveBytes };
-    const { commit, warnings } = await captureWorkingCopy(directory, url.path, state.headCommit, limits, stop);
+    const { commit, warnings } = await captureWorkingCopy(
+      directory,
+      { folder, dataFolder },
+      state.headCommit,
+      limits,
+      stop,
+    );
     return { state: withWorkingCopy(state, commit), warnings };
   } catch (error) {
     if (!(error instanceof TrawlError) || error.code === "cancelled") throw error;
@@ -251,8 +258,10 @@ async function readWorkingCopy(
   }
 }
 
-function withWorkingCopy(state: RefState, commit: string | undefined): RefState {
-  return commit === undefined ? state : { ...state, branches: new Map([...state.branches, [workingCopyName, commit]]) };
+/** A branch of that name comes first. */
+export function withWorkingCopy(state: RefState, commit: string | undefined): RefState {
+  if (commit === undefined || state.branches.has(workingCopyName)) return state;
+  return { ...state, branches: new Map([...state.branches, [workingCopyName, commit]]) };
 }
 
 /** What of an indexed repository the remote no longer lists; undefined if what it lists can replace what is indexed. */

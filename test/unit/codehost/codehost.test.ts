@@ -350,7 +350,7 @@ t.test("which repositories are selected, and where the token may be sent", async
       stars: -5,
       description: "x".repeat(2000),
       topics: [],
-      hasWorkTree: false,
+      workTree: "",
     },
   };
   const select = (changes: Partial<Api>, ...listed: Partial<typeof one>[]) =>

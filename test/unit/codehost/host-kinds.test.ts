@@ -305,7 +305,7 @@ t.test("a token is sent to the host of the API and of its repositories only", as
     const listed = { name: "n", url: remote, sshUrl: "", fork: false, archived: false, private: false };
     const selected = await selectRepositories(
       config,
-      [{ ...listed, stars: 0, description: "", topics: [], hasWorkTree: false }],
+      [{ ...listed, stars: 0, description: "", topics: [], workTree: "" }],
       () => Promise.resolve(),
     );
     t.equal(selected.repositories[0]?.credential, isSent ? "file:/t" : "", `${url} ${remote}`);

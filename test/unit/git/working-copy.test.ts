@@ -20,7 +20,9 @@ import {
   knownWorkingCopy,
   workingCopyLimits,
 } from "../../../src/git/mirror/working-copy.js";
+import type { RefState } from "../../../src/git/objects/refs.js";
 import { neverStop } from "../../../src/git/run/run.js";
+import { withWorkingCopy } from "../../../src/worker/ingest/running-fetch.js";
 
 const limits = { ...workingCopyLimits, memoryBytesMax: 1 << 30, reserveBytes: 0 };
 
@@ -28,7 +30,9 @@ const limits = { ...workingCopyLimits, memoryBytesMax: 1 << 30, reserveBytes: 0 
 function checkout(t: Test) {
   const root = t.testdir({ secret: "not of the folder\n", folder: {} });
   const folder = join(root, "folder");
-  const mirror = join(root, "mirror.git");
+  const dataFolder = join(root, "data");
+  const mirror = join(dataFolder, "mirror.git");
+  mkdirSync(dataFolder);
   const git = (...args: string[]): string =>
     execFileSync("git", ["-C", folder, "-c", "user.name=a", "-c", "user.email=b", ...args], { encoding: "utf8" });
   git("init", "-q", "-b", "main");
@@ -44,7 +48,7 @@ function checkout(t: Test) {
   }
   const head = git("rev-parse", "HEAD").trim();
   const capture = (changes: Partial<typeof limits> = {}) =>
-    captureWorkingCopy(mirror, folder, head, { ...limits, ...changes }, neverStop);
+    captureWorkingCopy(mirror, { folder, dataFolder }, head, { ...limits, ...changes }, neverStop);
   const inMirror = (...args: string[]): string => execFileSync("git", ["-C", mirror, ...args], { encoding: "utf8" });
   /** What a commit changes. */
   const changes = (commit: string): string[] =>
@@ -52,7 +56,7 @@ function checkout(t: Test) {
       .split("\0")
       .slice(0, -1)
       .flatMap((text, i, all) => (i % 2 === 0 ? [`${text} ${all[i + 1]}`] : []));
-  return { root, folder, mirror, git, write, head, capture, inMirror, changes };
+  return { root, folder, dataFolder, mirror, git, write, head, capture, inMirror, changes };
 }
 
 t.test("changed, staged, untracked and deleted files", async (t) => {
@@ -103,7 +107,7 @@ t.test("changed, staged, untracked and deleted files", async (t) => {
 });
 
 t.test("a new commit below the changes", async (t) => {
-  const { mirror, folder, git, write, capture, inMirror } = checkout(t);
+  const { mirror, folder, dataFolder, git, write, capture, inMirror } = checkout(t);
   write("a.txt", "two\n");
   write("b.txt", "two\n");
   await capture();
@@ -111,11 +115,11 @@ t.test("a new commit below the changes", async (t) => {
   git("commit", "-qm", "two");
   execFileSync("git", ["-C", mirror, "fetch", "-q", folder, "+main:main"]);
   const head = git("rev-parse", "HEAD").trim();
-  const { commit } = await captureWorkingCopy(mirror, folder, head, limits, neverStop);
+  const { commit } = await captureWorkingCopy(mirror, { folder, dataFolder }, head, limits, neverStop);
   t.equal(inMirror("diff", "--name-only", head, commit), "b.txt\n");
   execFileSync("git", ["-C", mirror, "update-ref", "-d", "refs/working-copy"]);
   t.equal(await knownWorkingCopy(mirror, neverStop), undefined, "a mirror that was made anew");
-  t.equal((await captureWorkingCopy(mirror, folder, head, limits, neverStop)).commit, commit);
+  t.equal((await captureWorkingCopy(mirror, { folder, dataFolder }, head, limits, neverStop)).commit, commit);
 });
 
 t.test("a hostile folder", async (t) => {
@@ -175,5 +179,124 @@ t.test("limits", async (t) => {
   t.equal(changes(small.commit).length, 3);
   t.match(small.warnings, [/without 6 files beyond 0 MiB of files that differ/]);
   renameSync(folder, `${folder}2`);
-  await t.rejects(capture(), { code: "git", message: /the working copy cannot be read: ENOENT/ });
+  await t.rejects(capture(), { code: "git", message: /the working copy cannot be read: .*ENOENT/ });
+});
+
+t.test("what is ignored in one copy only", async (t) => {
+  const { root, folder, mirror, dataFolder, git, head, capture, changes } = checkout(t);
+  const exclude = join(folder, ".git/info/exclude");
+  writeFileSync(exclude, "/private.txt\n");
+  const captureIn = async (tree: string) => {
+    writeFileSync(join(tree, "private.txt"), "ignored here\n");
+    writeFileSync(join(tree, "new.txt"), "new\n");
+    const { commit } = await captureWorkingCopy(mirror, { folder: tree, dataFolder }, head, limits, neverStop);
+    return changes(commit);
+  };
+  await t.test("a work tree of another repository", async (t) => {
+    git("worktree", "add", "-q", "--detach", join(root, "second"));
+    t.same(await captureIn(join(root, "second")), ["A new.txt"]);
+  });
+  await t.test("a repository whose folder is elsewhere, as that of a submodule", async (t) => {
+    const third = join(root, "third");
+    execFileSync("git", ["clone", "-q", `--separate-git-dir=${join(root, "third.git")}`, folder, third]);
+    writeFileSync(join(root, "third.git/info/exclude"), "/private.txt\n");
+    t.same(await captureIn(third), ["A new.txt"]);
+    rmSync(join(third, ".git"));
+    symlinkSync(join(root, "third.git"), join(third, ".git"));
+    t.same(await captureIn(third), ["A new.txt"], "a link");
+  });
+  t.same(await captureIn(folder), ["A new.txt"]);
+  const refused = async (t: Test, reason: RegExp) => {
+    await t.rejects(capture(), { code: "git", message: reason }, "and the copy before stays");
+    t.ok(await knownWorkingCopy(mirror, neverStop));
+    rmSync(exclude);
+  };
+  await t.test("a file that is too large", async (t) => {
+    writeFileSync(exclude, `/private.txt\n${"#".repeat(64 << 10)}\n`);
+    await refused(t, /info\/exclude cannot be told: .* larger than 64 KiB/);
+  });
+  await t.test("a pipe", async (t) => {
+    execFileSync("mkfifo", [exclude]);
+    await refused(t, /info\/exclude is not a plain file/);
+  });
+  await t.test("a link", async (t) => {
+    symlinkSync(join(root, "secret"), exclude);
+    await refused(t, /ELOOP/);
+  });
+  t.same(await captureIn(folder), ["A new.txt", "A private.txt"], "there is none");
+});
+
+t.test("a folder that becomes a link, and one in the data directory", async (t) => {
+  const { root, folder, dataFolder, mirror, head, write, capture, changes } = checkout(t);
+  const inside = join(folder, "data");
+  write("data/other.git/secret.txt", "not of the folder\n");
+  write("new.txt", "new\n");
+  const { commit } = await captureWorkingCopy(mirror, { folder, dataFolder: inside }, head, limits, neverStop);
+  t.same(changes(commit), ["A new.txt"], "nothing of a data directory within it");
+  renameSync(folder, join(root, "private"));
+  symlinkSync(join(root, "private"), folder);
+  await t.rejects(capture(), { code: "git", message: /the working copy cannot be read: ELOOP|ENOTDIR/ });
+  rmSync(folder);
+  mkdirSync(folder);
+  const parent = join(root, "parent");
+  symlinkSync(root, parent);
+  await t.rejects(
+    captureWorkingCopy(mirror, { folder: join(parent, "private"), dataFolder }, head, limits, neverStop),
+    { code: "git", message: /has become a link/ },
+  );
+  await t.rejects(captureWorkingCopy(mirror, { folder, dataFolder: root }, head, limits, neverStop), {
+    code: "forbidden",
+    message: /in the data directory/,
+  });
+});
+
+t.test("a tracked file that becomes a folder, and a submodule", async (t) => {
+  const { folder, dataFolder, mirror, git, write, inMirror } = checkout(t);
+  git("clone", "-q", folder, join(folder, "sub"));
+  git("-c", "advice.addEmbeddedRepo=false", "add", "sub");
+  git("commit", "-qm", "with a submodule");
+  execFileSync("git", ["-C", mirror, "fetch", "-q", folder, "+main:main"]);
+  const head = git("rev-parse", "HEAD").trim();
+  execFileSync("git", [
+    ...["-C", join(folder, "sub"), "-c", "user.name=a", "-c", "user.email=b"],
+    ...["commit", "-q", "--allow-empty", "-m", "more"],
+  ]);
+  const odd = 'odd "name"\\\n.txt';
+  for (const path of ["a.txt", "größe.txt", odd]) {
+    rmSync(join(folder, path));
+    mkdirSync(join(folder, path));
+  }
+  write("a.txt/new.txt", "new\n");
+  const { commit } = await captureWorkingCopy(mirror, { folder, dataFolder }, head, limits, neverStop);
+  t.same(inMirror("diff", "--no-renames", "--name-status", "-z", head, commit).split("\0").slice(0, -1), [
+    "D",
+    "a.txt",
+    "A",
+    "a.txt/new.txt",
+    "D",
+    "größe.txt",
+    "D",
+    odd,
+  ]);
+  t.equal(
+    execFileSync("git", ["-C", mirror, "ls-tree", commit, "sub"], { encoding: "utf8" }),
+    execFileSync("git", ["-C", mirror, "ls-tree", head, "sub"], { encoding: "utf8" }),
+    "the submodule is as in HEAD",
+  );
+});
+
+t.test("a branch of that name", (t) => {
+  const commit = (digit: string) => digit.repeat(40);
+  const state: RefState = {
+    defaultBranch: "main",
+    headCommit: commit("1"),
+    isHeadKnown: true,
+    headRef: null,
+    branches: new Map([["main", commit("1")]]),
+    tags: new Map(),
+  };
+  const own = withWorkingCopy(state, commit("2"));
+  t.same([...own.branches.keys()], ["main", "working-copy"]);
+  t.equal(withWorkingCopy(own, commit("3")), own, "a branch comes first");
+  t.end();
 });
