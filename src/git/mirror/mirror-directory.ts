@@ -172,7 +172,7 @@ export function writeRefs(
 export function removeLeftovers(directory: string, includeLoose: boolean): void {
   for (const path of [stagingPath(directory), retiredPath(directory)]) rmSync(path, { recursive: true, force: true });
   const stale = [
-    ...pathsIn(directory, /\.lock$|^gc\.pid$|\.tmp$/),
+    ...pathsIn(directory, /\.lock$|^gc\.pid$|\.tmp$|^fast_import_crash_/),
     ...lockedRefs(Buffer.from(join(directory, "refs"))),
     ...staleObjects(join(directory, "objects"), includeLoose),
   ];

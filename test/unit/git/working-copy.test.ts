@@ -6,9 +6,11 @@ import {
   existsSync,
   mkdirSync,
   readFileSync,
+  readdirSync,
   renameSync,
   rmSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from "node:fs";
 import { createServer } from "node:net";
@@ -299,4 +301,79 @@ t.test("a branch of that name", (t) => {
   t.same([...own.branches.keys()], ["main", "working-copy"]);
   t.equal(withWorkingCopy(own, commit("3")), own, "a branch comes first");
   t.end();
+});
+
+t.test("what is stored of changes", async (t) => {
+  const { mirror, write, capture, inMirror } = checkout(t);
+  const stateFile = join(mirror, "working-copy-state");
+  const readState = () =>
+    JSON.parse(readFileSync(stateFile, "utf8")) as {
+      day: { date: string; byteCount: number };
+      files: { blob: string }[];
+    };
+  const storedBytes = () => readState().day.byteCount;
+  write("a.txt", "x".repeat(1000));
+  write("b.txt", "y".repeat(1000));
+  await capture();
+  t.equal(storedBytes(), 2000);
+  write("a.txt", "z".repeat(10));
+  const { commit } = await capture();
+  t.equal(storedBytes(), 2010, "only what has changed");
+  t.equal(inMirror("show", `${commit}:a.txt`) + inMirror("show", `${commit}:b.txt`), "z".repeat(10) + "y".repeat(1000));
+  await t.test("more than is stored in a day, and the next day", async (t) => {
+    write("a.txt", "w".repeat(500));
+    write("new.txt", "n".repeat(500));
+    const late = await capture({ dayBytesMax: 2100 });
+    t.equal(late.commit, commit, "as it was");
+    t.match(late.warnings, [/without 2 files that changed after 0 MiB of changed files were stored on this day/]);
+    t.same(await capture({ dayBytesMax: 2100 }), late);
+    writeFileSync(stateFile, JSON.stringify({ ...readState(), day: { date: "2020-01-01", byteCount: 2010 } }));
+    const next = await capture({ dayBytesMax: 2100 });
+    t.same(next.warnings, [], "what was left out for a reason that passes is read again though nothing has changed");
+    t.equal(inMirror("show", `${next.commit}:a.txt`), "w".repeat(500));
+  });
+  await t.test("an object that the mirror has lost", async (t) => {
+    const lost = readState();
+    for (const file of lost.files) file.blob = "1".repeat(40);
+    writeFileSync(stateFile, JSON.stringify(lost));
+    write("new.txt", "another\n");
+    await t.rejects(capture(), { code: "git", message: /fast-import failed/ });
+    t.same(
+      readdirSync(mirror).filter((name) => name.includes("crash")),
+      [],
+      "no reports of git",
+    );
+    const { commit, warnings } = await capture();
+    t.same(warnings, []);
+    t.equal(inMirror("show", `${commit}:new.txt`), "another\n");
+  });
+});
+
+t.test("a private index that is damaged", async (t) => {
+  const { folder, dataFolder, mirror, git, write, capture, inMirror } = checkout(t);
+  write("b.txt", "two\n");
+  const { commit } = await capture();
+  const index = join(mirror, "working-copy-index");
+  truncateSync(index, 50);
+  t.same(await capture(), { commit, warnings: [] });
+  t.same(await capture(), { commit, warnings: [] });
+  git("add", "b.txt");
+  git("commit", "-qm", "two");
+  execFileSync("git", ["-C", mirror, "fetch", "-q", folder, "+main:main"]);
+  const head = git("rev-parse", "HEAD").trim();
+  truncateSync(index, 50);
+  write("a.txt", "two\n");
+  const next = await captureWorkingCopy(mirror, { folder, dataFolder }, head, limits, neverStop);
+  t.equal(inMirror("diff", "--name-only", head, next.commit), "a.txt\n", "for another commit");
+});
+
+t.test("names that git refuses", async (t) => {
+  const { root, folder, write, capture, changes } = checkout(t);
+  write("git~1/x", "x\n");
+  write("dir/.git. /x", "x\n");
+  write("new.txt", "new\n");
+  symlinkSync(join(root, "secret"), join(folder, ".gitmodules"));
+  const { commit, warnings } = await capture();
+  t.same(changes(commit), ["A new.txt"]);
+  t.match(warnings, [/without 3 files whose names git refuses, such as "\.gitmodules"/]);
 });
