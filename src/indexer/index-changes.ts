@@ -12,6 +12,7 @@ import { skipReasonFromCode, type SkipReason } from "../model/skip-reason.js";
 import { describeProblems, isRegular, noCounts, type DocumentCounts, type Entry } from "./index-repository.js";
 import { type CommitRules, isRulePath, readCommitRules, ruledDirectory } from "./rules/commit-rules.js";
 import { noRules, type PathRules, rulesOfDocument } from "./rules/path-rules.js";
+import { type RuledDirectories, ruledMask } from "./rules/ruled-directories.js";
 
 /** A shard that may contain documents of the repository. */
 export interface SourceShard extends StoredShard {
@@ -94,25 +95,23 @@ export async function findDelta(
   stop: StopSignal,
 ): Promise<Delta> {
   const changes = await changedPaths(mirror, old, wanted, stop);
-  const ruled = changedRules(changes);
   const living = wanted.reduce((mask, branch) => mask | (1 << branch.bit), 0);
   const losesBranch = old.some((branch) => (living & (1 << branch.bit)) === 0);
   const documents = new Map<string, OldDocument[]>();
   const ruleFiles: RuleFile[] = [];
   const branchless: OldDocument[] = [];
-  // Only one shard is open at a time, because small ones share a buffer.
-  for (const shard of shards) {
-    const bytes = snapshot.get(shard.id);
-    if (bytes === undefined) continue;
-    const reader = new ShardReader(shard.id, bytes);
-    reader.requireChecksum(shard.checksum);
+  forEachShard(shards, snapshot, (reader, shard) => {
     verify(reader);
     findDocuments(reader, repositoryId, changes, shard, documents);
     findRuleFiles(reader, repositoryId, shard, ruleFiles);
-    if (ruled.size > 0) findRuled(reader, repositoryId, changes, ruled, shard, documents);
     if (losesBranch) findBranchless(reader, repositoryId, changes, shard, living, branchless);
-  }
+  });
   const rules = await rulesOfBranches(mirror, wanted, ruleFiles, changes, stop);
+  const ruled = await changedRules(mirror, changes, ruleFiles, rules, stop);
+  if (ruled.size > 0)
+    forEachShard(shards, snapshot, (reader, shard) =>
+      findRuled(reader, repositoryId, changes, ruled, shard, documents),
+    );
   const pace = new Pace("the comparison of commits", stop);
   await addRuled(changes, ruled, documents, rules, pace);
   const delta: Delta = {
@@ -130,32 +129,64 @@ export async function findDelta(
   return delta;
 }
 
+/** Only one shard is open at a time, because small ones share a buffer. */
+function forEachShard(
+  shards: readonly SourceShard[],
+  snapshot: ShardSnapshot,
+  visit: (reader: ShardReader, shard: SourceShard) => void,
+): void {
+  for (const shard of shards) {
+    const bytes = snapshot.get(shard.id);
+    if (bytes === undefined) continue;
+    const reader = new ShardReader(shard.id, bytes);
+    reader.requireChecksum(shard.checksum);
+    visit(reader, shard);
+  }
+}
+
 /** A file with rules on some branches, before the changes. */
 interface RuleFile {
   readonly path: string;
   readonly oid: string;
   readonly branchMask: number;
+  /** Whether the mirror did not have it, so that the documents do not have its rules. */
+  readonly wasMissing: boolean;
 }
 
-/** Directories with the bits of branches on which a file with rules for them changes. */
-type RuledDirectories = ReadonlyMap<string, number>;
-
-function changedRules(changes: ReadonlyMap<string, PathChange>): RuledDirectories {
+/**
+ * A changed file is about its directory. All files are ruled where a file was missing that may have come, and where the
+ * attributes of a commit are or were off as a whole.
+ */
+async function changedRules(
+  mirror: string,
+  changes: ReadonlyMap<string, PathChange>,
+  before: readonly RuleFile[],
+  rules: ReadonlyMap<number, CommitRules>,
+  stop: StopSignal,
+): Promise<RuledDirectories> {
   const ruled = new Map<string, number>();
+  const add = (directory: string, mask: number): void => {
+    ruled.set(directory, (ruled.get(directory) ?? 0) | mask);
+  };
   for (const [path, change] of changes) {
     if (!isRulePath(change.path)) continue;
-    const directory = ruledDirectory(path);
-    for (const { bit } of change.after) ruled.set(directory, (ruled.get(directory) ?? 0) | (1 << bit));
+    for (const { bit } of change.after) add(ruledDirectory(path), 1 << bit);
+  }
+  const changed = [...ruled.values()].reduce((mask, own) => mask | own, 0);
+  for (const { branchMask, wasMissing } of before) if (wasMissing) add("", branchMask);
+  for (const [bit, after] of rules) {
+    if (((changed >>> bit) & 1) === 0) continue;
+    const isOff =
+      after.areAttributesOff || (await readCommitRules(mirror, filesBefore(before, bit), stop)).areAttributesOff;
+    if (isOff) add("", 1 << bit);
   }
   return ruled;
 }
 
-/** The branches on which the rules for the path may have changed. */
-function ruledMask(ruled: RuledDirectories, path: string): number {
-  let mask = ruled.get("") ?? 0;
-  for (let end = path.indexOf("/"); end >= 0; end = path.indexOf("/", end + 1))
-    mask |= ruled.get(path.slice(0, end + 1)) ?? 0;
-  return mask;
+function filesBefore(before: readonly RuleFile[], bit: number): Map<string, string> {
+  return new Map(
+    before.flatMap(({ path, oid, branchMask }) => (((branchMask >>> bit) & 1) === 1 ? [[path, oid]] : [])),
+  );
 }
 
 function findRuleFiles(
@@ -169,9 +200,10 @@ function findRuleFiles(
     if (reader.documentRepository[document] !== repository || isDead(tombstones, document)) continue;
     const path = reader.path(document);
     if (!isRulePath(path)) continue;
-    if (skipReasonFromCode(unpackSkipCode(reader.documentInfo[document])) === "not-regular") continue;
+    const skipReason = skipReasonFromCode(unpackSkipCode(reader.documentInfo[document]));
+    if (skipReason === "not-regular") continue;
     const [oid, branchMask] = [reader.oid(document), reader.documentBranches[document]];
-    found.push({ path: path.toString("latin1"), oid, branchMask });
+    found.push({ path: path.toString("latin1"), oid, branchMask, wasMissing: skipReason === "missing" });
   }
 }
 
@@ -204,8 +236,7 @@ async function rulesOfBranches(
   const rules = new Map<number, CommitRules>();
   const changed = [...changes].filter(([, { path }]) => isRulePath(path));
   for (const { bit } of wanted) {
-    const files = new Map<string, string>();
-    for (const { path, oid, branchMask } of before) if (((branchMask >>> bit) & 1) === 1) files.set(path, oid);
+    const files = filesBefore(before, bit);
     for (const [path, { after }] of changed) {
       const own = after.find((state) => state.bit === bit);
       if (own === undefined) continue;

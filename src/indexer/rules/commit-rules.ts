@@ -51,15 +51,21 @@ export function ruledDirectory(path: string): string {
   return path === ignorePath ? "" : path.slice(0, -attributesName.length);
 }
 
+const noMacros = new AttributeMacros(wantedAttributes, new Map());
+const noAttributes = new AttributeStack(new Map(), noMacros);
+
 /** What a commit's own files say of its other files. */
 export class CommitRules {
   readonly #attributes: AttributeStack;
   readonly #ignore: IgnoreFile;
+  /** Whether no attribute of the commit has an effect, in whatever directory, because of a limit or a file that cannot be read. */
+  readonly areAttributesOff: boolean;
   /** What is wrong with them: `FILE: …`. */
   readonly problems: readonly string[];
 
-  constructor(attributes: AttributeStack, ignore: IgnoreFile, problems: readonly string[]) {
-    this.#attributes = attributes;
+  constructor(attributes: AttributeStack | undefined, ignore: IgnoreFile, problems: readonly string[]) {
+    this.#attributes = attributes ?? noAttributes;
+    this.areAttributesOff = attributes === undefined;
     this.#ignore = ignore;
     this.problems = problems;
   }
@@ -133,22 +139,28 @@ export async function readCommitRules(mirror: string, files: RuleFiles, stop: St
     .join("\0");
   const known = keptRules.get(name);
   if (known !== undefined) return known;
-  const problems: string[] = [];
-  const ignore = await readIgnore(mirror, files, problems, stop);
-  const attributes = await readAttributes(mirror, files, problems, stop);
-  const rules = new CommitRules(attributes, ignore, problems);
-  keptRules.set(name, rules);
+  const read: Reading = { problems: [], isWhole: true };
+  const ignore = await readIgnore(mirror, files, read, stop);
+  const attributes = await readAttributes(mirror, files, read, stop);
+  const rules = new CommitRules(attributes, ignore, read.problems);
+  // Another mirror may have what this one lacks, and so may this one later.
+  if (read.isWhole) keptRules.set(name, rules);
   return rules;
 }
 
-const noMacros = new AttributeMacros(wantedAttributes, new Map());
-const noAttributes = new AttributeStack(new Map(), noMacros);
+interface Reading {
+  readonly problems: string[];
+  /** Whether the mirror has all files. */
+  isWhole: boolean;
+}
 
-async function readIgnore(mirror: string, files: RuleFiles, problems: string[], stop: StopSignal): Promise<IgnoreFile> {
+async function readIgnore(mirror: string, files: RuleFiles, read: Reading, stop: StopSignal): Promise<IgnoreFile> {
+  const { problems } = read;
   let text = "";
   const oid = files.get(ignorePath);
   if (oid !== undefined)
     await readBlobs(options(mirror, ignoreBytesMax, stop), [oid], (_, outcome) => {
+      read.isWhole &&= outcome.kind !== "missing";
       if (outcome.kind === "content") text = outcome.content.toString();
       else problems.push(`${ignorePath}: ${unreadable(outcome.kind, ignoreBytesMax)}: nothing is left out`);
     });
@@ -157,16 +169,16 @@ async function readIgnore(mirror: string, files: RuleFiles, problems: string[], 
   return ignore;
 }
 
+/** Undefined if the attributes are off. */
 async function readAttributes(
   mirror: string,
   files: RuleFiles,
-  problems: string[],
+  read: Reading,
   stop: StopSignal,
-): Promise<AttributeStack> {
+): Promise<AttributeStack | undefined> {
   const paths = [...files.keys()].filter((path) => path !== ignorePath);
-  const give = (problem: string): AttributeStack => {
-    problems.push(`${attributesName}: ${problem}: attributes have no effect`);
-    return noAttributes;
+  const give = (problem: string): undefined => {
+    read.problems.push(`${attributesName}: ${problem}: attributes have no effect`);
   };
   if (paths.length > attributeFilesMax) return give(`more than ${attributeFilesMax} files`);
   const macros = await readMacros(mirror, files.get(attributesName), stop);
@@ -185,6 +197,7 @@ async function readAttributes(
   const oids = unknown.map((path) => files.get(path) ?? "");
   await readBlobs(options(mirror, attributeBytesMax, stop), oids, (index, outcome) => {
     const path = unknown[index];
+    read.isWhole &&= outcome.kind !== "missing";
     if (outcome.kind !== "content") {
       unread = `${Buffer.from(path, "latin1").toString()} ${unreadable(outcome.kind, attributeBytesMax)}`;
       return;

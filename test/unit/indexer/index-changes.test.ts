@@ -1,11 +1,13 @@
 /** The bits of branches; and that old documents, less the dead ones, with the new entries are the trees of the branches. */
 import assert from "node:assert/strict";
+import { copyFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { setBit, hasBit } from "../../../src/base/bits.js";
 import { neverStop } from "../../../src/base/stop-signal.js";
 import { assignBranchBits, findDelta, type Delta } from "../../../src/indexer/index-changes.js";
 import { entriesOfBranches } from "../../../src/indexer/index-repository.js";
+import { attributeRulesMax } from "../../../src/indexer/rules/commit-rules.js";
 import { rulesOfDocument } from "../../../src/indexer/rules/path-rules.js";
 import { skipReasons } from "../../../src/model/skip-reason.js";
 import type { IndexedBranch } from "../../../src/model/repository.js";
@@ -77,6 +79,8 @@ class Index {
   readonly #store: ShardStore;
   readonly #readers = new Map<number, { readonly reader: ShardReader; readonly tombstones: Uint32Array }>();
   branches: readonly IndexedBranch[] = [];
+  /** Oids of blobs that the mirror lacks. */
+  readonly missing = new Set<string>();
 
   constructor(store: ShardStore) {
     this.#store = store;
@@ -89,6 +93,7 @@ class Index {
     for (const { path, oid, isFile, rules, branchMask } of entries) {
       const document = { repositoryId, path, branchMask, oid, language: rules.language, flags: rules.flags };
       if (isFile && rules.isIgnored) builder.addSkipped({ ...document, skipReason: "ignored" });
+      else if (isFile && this.missing.has(oid)) builder.addSkipped({ ...document, skipReason: "missing" });
       else if (isFile)
         builder.addDocument(builder.addContent(oid, Buffer.from(oid)), { ...document, skipReason: "none" });
       else builder.addSkipped({ ...document, skipReason: "not-regular" });
@@ -148,10 +153,16 @@ async function treeOf(mirror: string, commit: string): Promise<string[]> {
     .sort();
 }
 
-async function comparedIndex(t: Test, source: GitFixture, branches: readonly IndexedBranch[]): Promise<Index> {
+async function comparedIndex(
+  t: Test,
+  source: GitFixture,
+  branches: readonly IndexedBranch[],
+  missing: readonly string[] = [],
+): Promise<Index> {
   const store = new ShardStore(join(t.testdir({ shards: {} }), "shards"));
   t.teardown(() => store.close());
   const index = new Index(store);
+  for (const oid of missing) index.missing.add(oid);
   const { entries } = await entriesOfBranches(source.path, branches, neverStop);
   await index.add([...entries]);
   index.branches = branches;
@@ -169,6 +180,8 @@ function wantedBranches(source: GitFixture, old: readonly IndexedBranch[]): Inde
 const link: FixtureFile = { symlink: "one" };
 const choices: readonly FixtureFile[] = ["one", "two", "three", link, { deleted: true }, { executable: "one" }];
 
+const tooManyLines = "* linguist-vendored\n".repeat(attributeRulesMax + 1);
+
 /** Files with rules, and what they may say. */
 const ruleChoices: readonly (readonly [path: string, text: FixtureFile])[] = [
   [".gitattributes", "* linguist-language=Go\n/a linguist-vendored\n"],
@@ -176,6 +189,7 @@ const ruleChoices: readonly (readonly [path: string, text: FixtureFile])[] = [
   [".gitattributes", { deleted: true }],
   ["dir/.gitattributes", "c -linguist-generated !linguist-language\n"],
   ["dir/.gitattributes", "d made\n"],
+  ["dir/.gitattributes", tooManyLines],
   ["dir/.gitattributes", { deleted: true }],
   ["dir/.gitattributes", link],
   [".sourcegraph/ignore", "dir\n"],
@@ -242,6 +256,42 @@ t.test("a changed file with rules touches the files for which it changes them", 
     [".sourcegraph/ignore "],
     "it says the same in another way",
   );
+});
+
+t.test("a limit turns the attributes of the whole commit off and on", async (t) => {
+  const source = fixture(t);
+  const files = { "a/.gitattributes": "*.c linguist-generated", "a/f.c": "one", "b/g.c": "two" };
+  const before = source.commit({ branch: "main", files });
+  const index = await comparedIndex(t, source, [{ name: "main", bit: 0, commit: before }]);
+  for (const text of [tooManyLines, "*.c linguist-vendored", tooManyLines, { deleted: true as const }]) {
+    const commit = source.commit({ branch: "main", files: { "b/.gitattributes": text } });
+    const delta = await index.update(source.path, [{ name: "main", bit: 0, commit }]);
+    t.same(index.documentsOn(0), await treeOf(source.path, commit));
+    t.ok(delta.entries.some(({ path }) => path.toString() === "a/f.c"));
+  }
+});
+
+t.test("what a mirror lacked of the rules is found out again", async (t) => {
+  const source = fixture(t);
+  const files = { ".gitattributes": "*.c linguist-language=Zig", ".sourcegraph/ignore": "b", "a.c": "one", b: "two" };
+  const before = source.commit({ branch: "main", files });
+  const lost = ["main:.gitattributes", "main:.sourcegraph/ignore"].map((name) => source.git("rev-parse", name));
+  const objectFile = (oid: string): string => join(source.path, "objects", oid.slice(0, 2), oid.slice(2));
+  for (const oid of lost) {
+    copyFileSync(objectFile(oid), source.sibling(oid));
+    rmSync(objectFile(oid));
+  }
+  const index = await comparedIndex(t, source, [{ name: "main", bit: 0, commit: before }], lost);
+  t.notOk(
+    index.documentsOn(0).some((text) => text.split(" ").length > 2),
+    "there are no rules",
+  );
+  for (const oid of lost) copyFileSync(source.sibling(oid), objectFile(oid));
+  const commit = source.commit({ branch: "main", files: { c: "three" } });
+  await index.update(source.path, [{ name: "main", bit: 0, commit }]);
+  const documents = index.documentsOn(0);
+  t.same(documents, await treeOf(source.path, commit));
+  t.equal(documents.filter((text) => text.split(" ").length > 2).length, 2, "a.c and b have rules");
 });
 
 t.test("only changed paths are touched, and what they subtract is counted", async (t) => {
