@@ -164,12 +164,13 @@ export async function indexEntries(
       addSkipped(entry, "ignored", context, counts);
       continue;
     }
-    if (context.quarantined.has(entry.oid)) {
-      addSkipped(entry, "quarantined", context, counts);
-      continue;
-    }
+    // First of all, because it tells a link from a file, even from a file with rules.
     if (!entry.isFile) {
       addSkipped(entry, "not-regular", context, counts);
+      continue;
+    }
+    if (context.quarantined.has(entry.oid)) {
+      addSkipped(entry, "quarantined", context, counts);
       continue;
     }
     const group = entriesOfBlob.get(entry.oid);

@@ -45,6 +45,7 @@ t.test("each blob is read once, and what has no text in the index is counted by 
     large: "x".repeat(2_000),
     link: { symlink: "a.txt" },
     slow: "takes too long",
+    "link-to-slow": { symlink: "takes too long" },
   };
   const commit = source.commit({ branch: "main", files });
   const { entries } = await entriesOfBranches(source.path, [{ name: "main", bit: 0, commit }], neverStop);
@@ -76,11 +77,11 @@ t.test("each blob is read once, and what has no text in the index is counted by 
   );
   await output.flush();
   t.same(counts, {
-    documentCount: 6,
+    documentCount: 7,
     contentBytes: 3,
-    skippedCounts: { binary: 1, "too-large": 1, "not-regular": 1, quarantined: 1 },
+    skippedCounts: { binary: 1, "too-large": 1, "not-regular": 2, quarantined: 1 },
   });
   t.equal(sizes.length, 1);
-  t.match(output.records, [{ documentCount: 6, contentBytes: 3, repositoryIds: [7] }]);
+  t.match(output.records, [{ documentCount: 7, contentBytes: 3, repositoryIds: [7] }]);
   t.same(reads, { blobCount: 3, byteCount: 4 });
 });
