@@ -5,8 +5,9 @@ import { TrawlError } from "../../base/errors.js";
 import { Pace } from "../../base/pace.js";
 import { blobSizes } from "../../git/objects/read-blobs.js";
 import { compareAlong, type PathState, type TreeChain } from "../../git/objects/tree-chain.js";
-import { type CommitRules, isRulePath, readCommitRules } from "../../indexer/rules/commit-rules.js";
+import { type CommitRules, isRulePath, readCommitRules, ruledDirectory } from "../../indexer/rules/commit-rules.js";
 import { noRules, type PathRules, rulesOfDocument } from "../../indexer/rules/path-rules.js";
+import { type RuledDirectories, ruledMask } from "../../indexer/rules/ruled-directories.js";
 import { ShardReader } from "../../shard/shard-reader.js";
 import type { ShardSnapshot } from "../../store/shard-store.js";
 import type { FindDocuments, FoundDocuments, MissingPart } from "../../protocol/read-messages.js";
@@ -17,6 +18,11 @@ import { skipReasons } from "../../model/skip-reason.js";
 
 /** Limit on path states in one chain, in addition to one comparison: about 200 bytes each. */
 const stateCountMax = 400_000;
+
+/** Limit on the paths that differ, together with those for which only the rules do. */
+const ruledPathsMax = 500_000;
+
+const documentsPerStopCheck = 4_096;
 
 /**
  * A part ends at this much text, or this many documents: the first parts are small, so that results arrive soon and
@@ -45,14 +51,16 @@ type Sources = Map<string, TextSource>;
 /**
  * Determines, for commits that are not indexed, which documents in shards they have.
  *
- * A path that is the same at the base and at all commits has the base's document. Every other path has a sequence of
+ * A path that is the same at the base and at all commits, and for which their rules are, has the base's document. Every other path has a sequence of
  * states; a document with that path and the oid of a state belongs to the commits of that state. A state without a
  * document in any shard is missing. Sound: a document of a live shard whose path did not change is the base's if it is
- * alive there and on the base's branch; any other document belongs to other commits.
+ * alive there and on the base's branch; any other document belongs to other commits. The rules for a path differ only below
+ * the directory of a file with rules that differs, unless a commit has so many that none has an effect.
  */
 export async function answerFindDocuments(request: FindDocuments, context: ReadContext): Promise<FoundDocuments> {
-  const { chain, base } = await buildChain(request, context);
-  const rules = await findRules(request, context, chain, base);
+  const { chain: trees, base } = await buildChain(request, context);
+  const { rules, ruled } = await findRules(request, context, trees, base);
+  const chain = base === undefined ? trees : addRuled(request, context, trees, base.bit, rules, ruled);
   const sets = new CommitSets(chain.commits.length);
   const wanted = await WantedDocuments.find(chain, rules, sets, context.stop);
   const { live, kept, missing, sources } = findInShards(request, context, wanted, base?.bit ?? -1, sets.all);
@@ -107,30 +115,23 @@ function openLive(
   return reader;
 }
 
-/**
- * Without the base if its commit no longer exists in the mirror, after a force-push and a repack; and if a file with rules
- * differs somewhere: then a document whose path has not changed may have other rules.
- */
+/** Without the base if its commit no longer exists in the mirror, after a force-push and a repack. */
 async function buildChain(
   { repositoryId, base, commits }: FindDocuments,
   context: ReadContext,
 ): Promise<{ chain: TreeChain; base: FindDocuments["base"] }> {
   const mirror = mirrorPath(context, repositoryId);
-  try {
-    const chain = await compareAlong(mirror, base?.commit, commits, stateCountMax, context.stop);
-    if (base === undefined || !changesRules(chain)) return { chain, base };
-  } catch (error) {
-    if (base === undefined || !(error instanceof TrawlError) || error.code !== "git") throw error;
+  if (base !== undefined) {
+    try {
+      return { chain: await compareAlong(mirror, base.commit, commits, stateCountMax, context.stop), base };
+    } catch (error) {
+      if (!(error instanceof TrawlError) || error.code !== "git") throw error;
+    }
   }
   return { chain: await compareAlong(mirror, undefined, commits, stateCountMax, context.stop), base: undefined };
 }
 
 const bytesOfPath = (path: string): Buffer => Buffer.from(path, "latin1");
-
-function changesRules({ paths }: TreeChain): boolean {
-  for (const path of paths.keys()) if (isRulePath(bytesOfPath(path))) return true;
-  return false;
-}
 
 /** The rules of the commits from this one on. */
 interface RulesFrom {
@@ -139,17 +140,20 @@ interface RulesFrom {
   readonly rules: CommitRules;
 }
 
-/** The rules of all commits of the chain, ascending; the first are those of the base too. */
+/** The rules of all commits of the chain, ascending, and the directories for which those of one differ from the base's. */
 async function findRules(
-  { repositoryId, live }: FindDocuments,
+  request: FindDocuments,
   context: ReadContext,
   { paths, commits }: TreeChain,
   base: FindDocuments["base"],
-): Promise<RulesFrom[]> {
-  const mirror = mirrorPath(context, repositoryId);
-  const files = base === undefined ? new Map<string, string>() : filesOfBase(repositoryId, live, base.bit, context);
+): Promise<{ rules: readonly RulesFrom[]; ruled: RuledDirectories }> {
+  const mirror = mirrorPath(context, request.repositoryId);
+  const files = base === undefined ? new Map<string, string>() : filesOfBase(request, context, base.bit);
   const changes = [...paths].filter(([path]) => isRulePath(bytesOfPath(path)));
+  const ruled = new Map(changes.map(([path]) => [ruledDirectory(path), 1]));
   const starts = new Set([0, ...changes.flatMap(([, states]) => states.map(({ from }) => Math.max(0, from)))]);
+  const ofBase =
+    base === undefined || ruled.size === 0 ? undefined : await readCommitRules(mirror, files, context.stop);
   const found: RulesFrom[] = [];
   for (const from of [...starts].sort((a, b) => a - b)) {
     if (from >= commits.length) continue;
@@ -160,37 +164,82 @@ async function findRules(
     }
     found.push({ from, rules: await readCommitRules(mirror, files, context.stop) });
   }
-  return found;
+  const areSomeOff = ofBase?.areAttributesOff === true || found.some(({ rules }) => rules.areAttributesOff);
+  if (ruled.size > 0 && areSomeOff) ruled.set("", 1);
+  return { rules: found, ruled };
 }
 
 /** The files with rules that the base has. */
-function filesOfBase(
-  repositoryId: number,
-  live: FindDocuments["live"],
-  bit: number,
-  context: ReadContext,
-): Map<string, string> {
+function filesOfBase(request: FindDocuments, context: ReadContext, bit: number): Map<string, string> {
   const files = new Map<string, string>();
+  forEachOfBase(request, context, bit, (reader, document) => {
+    const path = reader.path(document);
+    if (isRulePath(path) && isFileAt(reader, document)) files.set(path.toString("latin1"), reader.oid(document));
+  });
+  return files;
+}
+
+/**
+ * Adds the base's documents for which only the rules of a commit differ, each with the one state that its path has
+ * everywhere. All others below these directories have the same rules at all commits as in their shards.
+ */
+function addRuled(
+  request: FindDocuments,
+  context: ReadContext,
+  chain: TreeChain,
+  bit: number,
+  rulesFrom: readonly RulesFrom[],
+  ruled: RuledDirectories,
+): TreeChain {
+  if (ruled.size === 0) return chain;
+  const paths = new Map(chain.paths);
+  const allRules = [...new Set(rulesFrom.map(({ rules }) => rules))];
+  forEachOfBase(request, context, bit, (reader, document) => {
+    const bytes = reader.path(document);
+    const path = bytes.toString("latin1");
+    if (ruledMask(ruled, path) === 0 || chain.paths.has(path) || !isFileAt(reader, document)) return;
+    const { key } = rulesOfDocument(reader, document);
+    if (allRules.every((rules) => rules.at(bytes).key === key)) return;
+    if (paths.size >= ruledPathsMax) throw tooManyRuled();
+    paths.set(path, [{ from: -1, oid: reader.oid(document), isFile: true }]);
+  });
+  return { ...chain, paths };
+}
+
+function tooManyRuled(): TrawlError {
+  return new TrawlError(
+    "git",
+    `the rules of two commits differ for more than ${ruledPathsMax} files, which is too many to search a commit that is not indexed; index its branch to search it`,
+  );
+}
+
+/** Calls `visit` for each live document of the base. */
+function forEachOfBase(
+  { repositoryId, live }: FindDocuments,
+  context: ReadContext,
+  bit: number,
+  visit: (reader: ShardReader, document: number) => void,
+): void {
   const snapshot = context.store().read();
   try {
     for (const shard of live) {
-      if (context.stop()) throw new TrawlError("cancelled", "the search was stopped");
       const reader = openLive(shard, snapshot, context);
       const repository = reader.repositories.indexOf(repositoryId);
       for (let document = 0; document < reader.documentCount; document++) {
+        if (document % documentsPerStopCheck === 0 && context.stop())
+          throw new TrawlError("cancelled", "the search was stopped");
         if (reader.documentRepository[document] !== repository) continue;
         if (((reader.documentBranches[document] >>> bit) & 1) === 0) continue;
-        const path = reader.path(document);
-        if (!isRulePath(path) || unpackSkipCode(reader.documentInfo[document]) === skipReasons["not-regular"].code)
-          continue;
-        if (shard.tombstones !== undefined && hasBit(shard.tombstones, document)) continue;
-        files.set(path.toString("latin1"), reader.oid(document));
+        if (shard.tombstones === undefined || !hasBit(shard.tombstones, document)) visit(reader, document);
       }
     }
   } finally {
     snapshot.close();
   }
-  return files;
+}
+
+function isFileAt(reader: ShardReader, document: number): boolean {
+  return unpackSkipCode(reader.documentInfo[document]) !== skipReasons["not-regular"].code;
 }
 
 /** Where live shards have the text of missing documents at other paths, by oid. */
@@ -428,7 +477,10 @@ class WantedDocuments {
     return wanted;
   }
 
-  /** The set of a document; undefined if its path has its oid nowhere, or everywhere. */
+  /**
+   * The set of a document; undefined if its path has its oid nowhere, or everywhere. One with other rules than the base and
+   * the commits have for it is theirs nowhere.
+   */
   findSet(reader: ShardReader, document: number): number | undefined {
     const start = oidStart(reader, document);
     if (!this.#filter.has(start)) return undefined;
@@ -438,12 +490,15 @@ class WantedDocuments {
     if (wanted === undefined) return undefined;
     const path = reader.path(document).toString("latin1");
     const oid = reader.oid(document);
-    const isFile = unpackSkipCode(reader.documentInfo[document]) !== skipReasons["not-regular"].code;
+    const isFile = isFileAt(reader, document);
     const { key } = rulesOfDocument(reader, document);
-    const isSame = (one: WantedDocument): boolean =>
-      one.path === path && one.isFile === isFile && oid.startsWith(one.oid) && one.rules.key === key;
-    while (wanted !== undefined && !isSame(wanted)) wanted = wanted.next;
-    if (wanted === undefined) return undefined;
+    let hasOtherRules = false;
+    for (; wanted !== undefined; wanted = wanted.next) {
+      if (wanted.path !== path || wanted.isFile !== isFile || !oid.startsWith(wanted.oid)) continue;
+      if (wanted.rules.key === key) break;
+      hasOtherRules = true;
+    }
+    if (wanted === undefined) return hasOtherRules ? 0 : undefined;
     // A second document of the same state would be a duplicate result.
     if (wanted.isFound) return 0;
     wanted.isFound = true;
