@@ -319,6 +319,8 @@ export interface FilePosition {
 export interface ListSymbols {
   readonly repositoryId: number;
   readonly kind: "list-symbols";
+  /** Whose attributes decide about the language. */
+  readonly commit: string;
   readonly oid: string;
   readonly path: string;
   /** A regexp for their names, regardless of case; "" for all. */
@@ -342,6 +344,8 @@ export interface ListedSymbols {
 /** Finds the word at a position of a file, and where it is defined and used in the file. */
 export interface ListOccurrences extends FilePosition {
   readonly kind: "list-occurrences";
+  /** Whose attributes decide about the language. */
+  readonly commit: string;
   /** True for all names that the file defines, not only the one at the position. */
   readonly all: boolean;
 }

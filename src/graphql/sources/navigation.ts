@@ -87,6 +87,7 @@ export async function listOccurrences(
   return git.run({
     kind: "list-occurrences",
     repositoryId: file.repository.record.id,
+    commit: file.commit.oid,
     oid: entry.oid,
     path: file.path,
     line,

@@ -91,6 +91,7 @@ export async function listSymbols(
   const listed = await git.run({
     kind: "list-symbols",
     repositoryId: file.repository.record.id,
+    commit: file.commit.oid,
     oid: entry.oid,
     path: file.path,
     query: query ?? "",

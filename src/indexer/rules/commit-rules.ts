@@ -84,6 +84,8 @@ export class CommitRules {
   }
 }
 
+export const noCommitRules = new CommitRules(noAttributes, parseIgnoreFile(""), []);
+
 const onlyIgnored = makeRules("", 0, true);
 
 /** An unknown name has no effect. linguist writes a hyphen for a space. */

@@ -3,10 +3,9 @@ import { readBlobs } from "../../git/objects/read-blobs.js";
 import { tableRows } from "../../base/html.js";
 import { textOfBlob } from "../../indexer/encoding/blob-text.js";
 import { detectLanguage } from "../../indexer/detect-language.js";
-import type { CommitRules } from "../../indexer/rules/commit-rules.js";
 import type { FileAnswer, GitReadAnswer, ReadFiles, WantedFile } from "../../protocol/git-messages.js";
 import { mirrorPath, type ReadContext } from "./context.js";
-import { readAttributesAbove } from "./path-languages.js";
+import { readGivenLanguages } from "./path-languages.js";
 import { highlightText, plainLines, MarkupTime } from "./highlight.js";
 import { renderMarkdown } from "./markdown.js";
 
@@ -77,9 +76,12 @@ async function givenLanguages(
     if (paths === undefined) ofCommit.set(commit, [path]);
     else paths.push(path);
   }
-  const rules = new Map<string, CommitRules>();
-  for (const [commit, paths] of ofCommit) rules.set(commit, await readAttributesAbove(mirror, commit, paths, stop));
-  return files.map(({ commit, path }) => rules.get(commit)?.at(Buffer.from(path)).language ?? "");
+  const found = new Map<string, string>();
+  for (const [commit, paths] of ofCommit) {
+    const languages = await readGivenLanguages(mirror, commit, paths, stop);
+    paths.forEach((path, i) => found.set(`${commit} ${path}`, languages[i]));
+  }
+  return files.map(({ commit, path }) => found.get(`${commit} ${path}`) ?? "");
 }
 
 function answerFile(file: WantedFile, given: string, blob: Buffer, time: MarkupTime): FileAnswer {

@@ -1,16 +1,28 @@
 import { BoundedMap } from "../../base/bounded-map.js";
-import { readEntries } from "../../git/objects/directories.js";
-import { type CommitRules, readCommitRules } from "../../indexer/rules/commit-rules.js";
+import { TrawlError } from "../../base/errors.js";
+import { type EntryData, readEntries } from "../../git/objects/directories.js";
+import { isRegular } from "../../indexer/index-repository.js";
+import { type CommitRules, noCommitRules, readCommitRules } from "../../indexer/rules/commit-rules.js";
 import type { StopSignal } from "../../git/run/run.js";
 
 const attributesName = ".gitattributes";
 
-/** The oids of attribute files, "" where there is none, by commit and path. */
-const keptOids = new BoundedMap<string, string>(20_000, () => 1);
+/** Directories above a file that are looked at, from the root on. */
+export const directoriesMax = 64;
+
+interface KeptOid {
+  /** "" where there is no attribute file. */
+  readonly oid: string;
+  /** Estimated memory. */
+  readonly byteCount: number;
+}
+
+/** The oids of attribute files by commit and path. */
+const keptOids = new BoundedMap<string, KeptOid>(8 << 20, ({ byteCount }) => byteCount);
 
 /**
  * The rules of a commit for these files, which say what is in the `.gitattributes` files above them; the ignore file is not read.
- * Throws `git`, `cancelled`.
+ * If git cannot read the directories, there are none. Throws `cancelled`.
  */
 export async function readAttributesAbove(
   mirror: string,
@@ -18,19 +30,58 @@ export async function readAttributesAbove(
   paths: readonly string[],
   stop: StopSignal,
 ): Promise<CommitRules> {
-  const wanted = new Set<string>([attributesName]);
-  for (const path of paths)
-    for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1))
-      wanted.add(`${path.slice(0, end)}/${attributesName}`);
-  const keyOf = (path: string): string => `${mirror}@${commit}/${path}`;
-  const unknown = [...wanted].filter((path) => keptOids.get(keyOf(path)) === undefined);
-  const found = unknown.length === 0 ? [] : await readEntries(mirror, commit, unknown, stop);
-  const oids = new Map(unknown.map((path, i) => [path, found[i]?.kind === "file" ? found[i].oid : ""]));
-  for (const [path, oid] of oids) keptOids.set(keyOf(path), oid);
-  const files = new Map<string, string>();
-  for (const path of wanted) {
-    const oid = oids.get(path) ?? keptOids.get(keyOf(path)) ?? "";
-    if (oid !== "") files.set(Buffer.from(path).toString("latin1"), oid);
+  try {
+    return await readCommitRules(mirror, await findFilesAbove(mirror, commit, paths, stop), stop);
+  } catch (error) {
+    if (error instanceof TrawlError && error.code === "git") return noCommitRules;
+    throw error;
   }
-  return await readCommitRules(mirror, files, stop);
+}
+
+/** The language of each file by the attributes of its commit; "" if they say nothing. */
+export async function readGivenLanguages(
+  mirror: string,
+  commit: string,
+  paths: readonly string[],
+  stop: StopSignal,
+): Promise<readonly string[]> {
+  const rules = await readAttributesAbove(mirror, commit, paths, stop);
+  return paths.map((path) => rules.at(Buffer.from(path)).language);
+}
+
+async function findFilesAbove(
+  mirror: string,
+  commit: string,
+  paths: readonly string[],
+  stop: StopSignal,
+): Promise<ReadonlyMap<string, string>> {
+  const oids = new Map<string, string>();
+  const unknown: string[] = [];
+  const keyAt = (path: string): string => `${mirror}@${commit}/${path}`;
+  for (const path of new Set(paths.flatMap(attributePaths))) {
+    const kept = keptOids.get(keyAt(path));
+    if (kept === undefined) unknown.push(path);
+    else oids.set(path, kept.oid);
+  }
+  const found = unknown.length === 0 ? [] : await readEntries(mirror, commit, unknown, stop);
+  unknown.forEach((path, i) => {
+    const oid = fileOid(found[i]);
+    const key = keyAt(path);
+    oids.set(path, oid);
+    keptOids.set(key, { oid, byteCount: 200 + 2 * key.length });
+  });
+  return new Map([...oids].flatMap(([path, oid]) => (oid === "" ? [] : [[Buffer.from(path).toString("latin1"), oid]])));
+}
+
+/** Where there may be attributes of a file. */
+function attributePaths(path: string): string[] {
+  const found = [attributesName];
+  for (let end = path.indexOf("/"); end > 0 && found.length <= directoriesMax; end = path.indexOf("/", end + 1))
+    found.push(`${path.slice(0, end)}/${attributesName}`);
+  return found;
+}
+
+/** A link to an attribute file has no effect, as in git. */
+function fileOid(entry: EntryData | null): string {
+  return entry?.kind === "file" && isRegular(entry.mode) ? entry.oid : "";
 }

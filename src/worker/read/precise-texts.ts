@@ -11,6 +11,7 @@ import { LineMap } from "../../scip/line-map.js";
 import { LinePositions } from "../../scip/line-positions.js";
 import { mirrorPath, type ReadContext } from "./context.js";
 import { blobOptions } from "./files.js";
+import { readGivenLanguages } from "./path-languages.js";
 
 /** What a thread keeps of the differences between indexed commits and those that were asked about. */
 const keptBytesMax = 16 << 20;
@@ -76,24 +77,33 @@ export class CommitTexts {
 
   /** Calls `onText` for each of these files that the commit has as a text. */
   async readTexts(paths: readonly string[], onText: (path: string, text: CommitText) => void): Promise<void> {
-    const unknown: { readonly path: string; readonly oid: string }[] = [];
-    for (const { path, oid } of await this.#readOids(paths)) {
-      const known = keptTexts.get(`${oid} ${path}`);
-      if (known === undefined) unknown.push({ path, oid });
+    const unknown: { readonly path: string; readonly oid: string; readonly given: string; readonly key: string }[] = [];
+    const files = await this.#readOids(paths);
+    const languages = await readGivenLanguages(
+      this.#mirror,
+      this.#commit,
+      files.map(({ path }) => path),
+      this.#stop,
+    );
+    files.forEach(({ path, oid }, i) => {
+      const given = languages[i];
+      const key = `${oid} ${given} ${path}`;
+      const known = keptTexts.get(key);
+      if (known === undefined) unknown.push({ path, oid, given, key });
       else onText(path, known);
-    }
+    });
     await readBlobs(
       blobOptions(this.#mirror, this.#context),
       unknown.map(({ oid }) => oid),
       (index, outcome) => {
         if (outcome.kind !== "content") return;
         const { kind, text } = textOfBlob(outcome.content);
-        const { path, oid } = unknown[index];
+        const { path, given, key } = unknown[index];
         if (kind === "binary") return;
         // The memory of the content is used again.
         const lines = new LinePositions(Buffer.from(text));
-        const found = { lines, language: detectLanguageName(Buffer.from(path), text) };
-        keptTexts.set(`${oid} ${path}`, found);
+        const found = { lines, language: given || detectLanguageName(Buffer.from(path), text) };
+        keptTexts.set(key, found);
         onText(path, found);
       },
     );

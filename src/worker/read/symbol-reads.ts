@@ -18,6 +18,7 @@ import type { SymbolMatch } from "../../model/stream-events.js";
 import { type ContentSymbols, nameBytesMax, noSymbols } from "../../shard/symbols/content-symbols.js";
 import { blobOptions } from "./files.js";
 import { readImports } from "./imports.js";
+import { readGivenLanguages } from "./path-languages.js";
 import { callAfter, type PendingCall } from "../../base/deadline.js";
 import { neverStop, type StopSignal } from "../../base/stop-signal.js";
 import { type CtagsProgram, findCtagsOnce } from "../../indexer/symbols/ctags-program.js";
@@ -198,14 +199,16 @@ export interface FileWithSymbols {
 
 /** Reads a file of a mirror, and extracts its symbols if they are not known. A file that has no text is empty. */
 async function readFileSymbols(
-  { repositoryId, oid, path }: { readonly repositoryId: number; readonly oid: string; readonly path: string },
+  { repositoryId, commit, oid, path }: Pick<ListSymbols, "repositoryId" | "commit" | "oid" | "path">,
   context: ReadContext,
 ): Promise<FileWithSymbols> {
   let text = Buffer.alloc(0);
-  await readBlobs(blobOptions(mirrorPath(context, repositoryId), context), [oid], (_, outcome) => {
+  const mirror = mirrorPath(context, repositoryId);
+  await readBlobs(blobOptions(mirror, context), [oid], (_, outcome) => {
     if (outcome.kind === "content") text = Buffer.from(textOfBlob(outcome.content).text);
   });
-  const language = detectLanguageName(Buffer.from(path), text);
+  const [given] = await readGivenLanguages(mirror, commit, [path], context.stop);
+  const language = given || detectLanguageName(Buffer.from(path), text);
   const key = `${oid} ${language}`;
   const known = text.length === 0 ? noSymbols : kept.get(key);
   if (known !== undefined) return { text, language, symbols: known, lack: "" };
