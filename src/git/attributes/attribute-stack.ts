@@ -1,10 +1,10 @@
 import type { TextPattern } from "../../regexp/match/text-pattern.js";
 import { type AttributeRule, wholePath } from "./attribute-file.js";
-import type { AttributeMacros, AttributeValue } from "./attribute-macros.js";
+import type { AttributeMacros, AttributeValue, AttributeValues } from "./attribute-macros.js";
 
 /** Bounds of the rules whose wildcards are compiled together, so that a path that none matches is read once. */
-const wildcardsPerBlock = 32;
-const wildcardBytesPerBlock = 4 << 10;
+const wildcardsPerBlock = 256;
+const wildcardBytesPerBlock = 8 << 10;
 
 /** The `.gitattributes` files of a commit, for some attributes. */
 export class AttributeStack {
@@ -52,7 +52,7 @@ export class AttributeStack {
       if (blocks !== undefined) {
         const name = path.slice(end + 1);
         for (const block of blocks) {
-          for (const states of block.statesFor(name)) values.add(states);
+          block.addTo(values, name);
           if (values.isDecided) return values.named();
         }
       }
@@ -67,24 +67,27 @@ const noValues: ReadonlyMap<string, AttributeValue> = new Map();
 /** Rules of one file that follow one another. */
 class RuleBlock {
   readonly #rules: readonly AttributeRule[];
+  readonly #plain: readonly AttributeRule[];
   /** What any of the wildcards matches; null if none matches anything. */
   #union: TextPattern | null | undefined;
 
   constructor(rules: readonly AttributeRule[]) {
     this.#rules = rules;
+    this.#plain = rules.filter(({ wildcard }) => wildcard === undefined);
   }
 
-  /** The attributes of the lines that match. */
-  *statesFor(path: string): Generator<AttributeRule["states"], void> {
-    let mayMatch: boolean | undefined;
-    for (const { matches, wildcard, states } of this.#rules) {
-      if (wildcard !== undefined && !(mayMatch ??= this.#mayMatch(path))) continue;
-      if (matches(path)) yield states;
+  /** Adds the attributes of the lines that match. */
+  addTo(values: AttributeValues, path: string): void {
+    const rules = this.#plain.length < this.#rules.length && this.#mayMatch(path) ? this.#rules : this.#plain;
+    for (const rule of rules) {
+      if (!rule.matches(path)) continue;
+      values.add(rule.states);
+      if (values.isDecided) return;
     }
   }
 
   #mayMatch(path: string): boolean {
-    this.#union ??= compileUnion(this.#rules);
+    if (this.#union === undefined) this.#union = compileUnion(this.#rules);
     return this.#union?.test(path) ?? false;
   }
 }

@@ -182,3 +182,22 @@ t.test("rules end to matter when all attributes are decided", (t) => {
   );
   t.end();
 });
+
+t.test("of many lines with wildcards only those of a block that may match are tried", (t) => {
+  let triedCount = 0;
+  const macros = new AttributeMacros([generated], new Map());
+  const lines = Array.from({ length: 1_000 }, (_, i) => `*x${i}*y ${generated}`).join("\n");
+  const rules = parseAttributeFile(lines, macros, 1_000, neverStop).map((rule) => ({
+    ...rule,
+    matches: (path: string) => {
+      triedCount++;
+      return rule.matches(path);
+    },
+  }));
+  const stack = new AttributeStack(new Map([["", rules]]), macros);
+  t.equal(stack.attributesAt("a/b").size, 0);
+  t.equal(triedCount, 0);
+  t.same([...stack.attributesAt("x7y")], [[generated, true]]);
+  t.ok(triedCount <= 256, `${triedCount} lines were tried`);
+  t.end();
+});
