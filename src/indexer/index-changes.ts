@@ -10,9 +10,15 @@ import { ShardReader } from "../shard/shard-reader.js";
 import type { ShardSnapshot } from "../store/shard-store.js";
 import { skipReasonFromCode, type SkipReason } from "../model/skip-reason.js";
 import { describeProblems, isRegular, noCounts, type DocumentCounts, type Entry } from "./index-repository.js";
-import { type CommitRules, isRulePath, readCommitRules, ruledDirectory } from "./rules/commit-rules.js";
+import {
+  type CommitRules,
+  isRulePath,
+  readCommitRules,
+  type RuledDirectories,
+  ruledDirectory,
+  ruledMask,
+} from "./rules/commit-rules.js";
 import { noRules, type PathRules, rulesOfDocument } from "./rules/path-rules.js";
-import { type RuledDirectories, ruledMask } from "./rules/ruled-directories.js";
 
 /** A shard that may contain documents of the repository. */
 export interface SourceShard extends StoredShard {
@@ -195,9 +201,7 @@ function findRuleFiles(
   { tombstones }: SourceShard,
   found: RuleFile[],
 ): void {
-  const repository = reader.repositories.indexOf(repositoryId);
-  for (let document = 0; document < reader.documentCount; document++) {
-    if (reader.documentRepository[document] !== repository || isDead(tombstones, document)) continue;
+  for (const document of liveDocuments(reader, repositoryId, tombstones)) {
     const path = reader.path(document);
     if (!isRulePath(path)) continue;
     const skipReason = skipReasonFromCode(unpackSkipCode(reader.documentInfo[document]));
@@ -216,9 +220,7 @@ function findRuled(
   { tombstones }: SourceShard,
   found: Map<string, OldDocument[]>,
 ): void {
-  const repository = reader.repositories.indexOf(repositoryId);
-  for (let document = 0; document < reader.documentCount; document++) {
-    if (reader.documentRepository[document] !== repository || isDead(tombstones, document)) continue;
+  for (const document of liveDocuments(reader, repositoryId, tombstones)) {
     const path = reader.path(document).toString("latin1");
     if (changes.has(path) || ruledMask(ruled, path) === 0) continue;
     addTo(found, path, describeDocument(reader, document));
@@ -334,13 +336,21 @@ function findBranchless(
   living: number,
   found: OldDocument[],
 ): void {
-  const repository = reader.repositories.indexOf(repositoryId);
-  for (let document = 0; document < reader.documentCount; document++) {
-    if (reader.documentRepository[document] !== repository || (reader.documentBranches[document] & living) !== 0)
-      continue;
-    if (isDead(shard.tombstones, document) || changes.has(reader.path(document).toString("latin1"))) continue;
-    found.push(describeDocument(reader, document));
+  for (const document of liveDocuments(reader, repositoryId, shard.tombstones)) {
+    if ((reader.documentBranches[document] & living) !== 0) continue;
+    if (!changes.has(reader.path(document).toString("latin1"))) found.push(describeDocument(reader, document));
   }
+}
+
+/** The documents of a repository that are not deleted. */
+function* liveDocuments(
+  reader: ShardReader,
+  repositoryId: number,
+  tombstones: Uint32Array | undefined,
+): Generator<number> {
+  const repository = reader.repositories.indexOf(repositoryId);
+  for (let document = 0; document < reader.documentCount; document++)
+    if (reader.documentRepository[document] === repository && !isDead(tombstones, document)) yield document;
 }
 
 function describeDocument(reader: ShardReader, document: number): OldDocument {

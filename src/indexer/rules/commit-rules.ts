@@ -51,6 +51,17 @@ export function ruledDirectory(path: string): string {
   return path === ignorePath ? "" : path.slice(0, -attributesName.length);
 }
 
+/** Directories with the bits of branches on which a file with rules for them changes. */
+export type RuledDirectories = ReadonlyMap<string, number>;
+
+/** The branches on which the rules for the path may have changed. */
+export function ruledMask(ruled: RuledDirectories, path: string): number {
+  let mask = ruled.get("") ?? 0;
+  for (let end = path.indexOf("/"); end >= 0; end = path.indexOf("/", end + 1))
+    mask |= ruled.get(path.slice(0, end + 1)) ?? 0;
+  return mask;
+}
+
 const noMacros = new AttributeMacros(wantedAttributes, new Map());
 const noAttributes = new AttributeStack(new Map(), noMacros);
 

@@ -1,5 +1,6 @@
-import { TextPattern } from "../../regexp/match/text-pattern.js";
 import { escapeRegexp } from "../../base/text.js";
+import { wholePath } from "../../git/attributes/attribute-file.js";
+import type { TextPattern } from "../../regexp/match/text-pattern.js";
 
 /** Where a repository lists the files whose text is not to be indexed; the name that Sourcegraph and zoekt know. */
 export const ignorePath = ".sourcegraph/ignore";
@@ -53,7 +54,7 @@ export function parseIgnoreFile(text: string): IgnoreFile {
   if (unnamedCount > 0) problems.push(`and ${unnamedCount} more lines that have no effect`);
   const expressions: TextPattern[] = [];
   for (let i = 0; i < sources.length; i += patternsPerExpression)
-    expressions.push(new TextPattern(`\\A(?s:${sources.slice(i, i + patternsPerExpression).join("|")})\\z`));
+    expressions.push(wholePath(sources.slice(i, i + patternsPerExpression)));
   return {
     matches: (path) => expressions.some((expression) => expression.test(path)),
     isEmpty: sources.length === 0,

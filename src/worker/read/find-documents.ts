@@ -5,9 +5,15 @@ import { TrawlError } from "../../base/errors.js";
 import { Pace } from "../../base/pace.js";
 import { blobSizes } from "../../git/objects/read-blobs.js";
 import { compareAlong, type PathState, type TreeChain } from "../../git/objects/tree-chain.js";
-import { type CommitRules, isRulePath, readCommitRules, ruledDirectory } from "../../indexer/rules/commit-rules.js";
+import {
+  type CommitRules,
+  isRulePath,
+  readCommitRules,
+  type RuledDirectories,
+  ruledDirectory,
+  ruledMask,
+} from "../../indexer/rules/commit-rules.js";
 import { noRules, type PathRules, rulesOfDocument } from "../../indexer/rules/path-rules.js";
-import { type RuledDirectories, ruledMask } from "../../indexer/rules/ruled-directories.js";
 import { ShardReader } from "../../shard/shard-reader.js";
 import type { ShardSnapshot } from "../../store/shard-store.js";
 import type { FindDocuments, FoundDocuments, MissingPart } from "../../protocol/read-messages.js";
