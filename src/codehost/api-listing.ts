@@ -1,8 +1,7 @@
 import { TrawlError } from "../base/errors.js";
 import { apiKinds } from "./api-kinds.js";
 import type { ApiConnection, ListedRepository, Listing } from "./connection.js";
-import { fixedToken } from "./host-token.js";
-import { PageReader, type Pages } from "./page-reader.js";
+import { fixedToken, PageReader, type Pages } from "./page-reader.js";
 
 /**
  * Lists the repositories of a host through its API, page by page. Throws if any page cannot be read.

@@ -10,7 +10,7 @@ import { listHost } from "./api-listing.js";
 import { listCommand } from "./command-listing.js";
 import { GithubApp } from "./github-app/github-app.js";
 import { listApp } from "./github-app/app-listing.js";
-import { fixedToken, type HostToken } from "./host-token.js";
+import { fixedToken, type HostToken } from "./page-reader.js";
 import { compareLists, type ListChanges, type ListingAttempt, ListingRecord } from "./listing-record.js";
 import { type ApiConnection, type ApiKindName, type ConnectionConfig, isLocal, type Listing } from "./connection.js";
 import {

@@ -105,7 +105,7 @@ export interface FetchSettings {
 export interface SyncInput {
   readonly repository: Repository;
   readonly shards: readonly SyncShard[];
-  /** `USER:PASSWORD` for its URL, in place of what its credential names; undefined if there is none such. */
+  /** `USER:PASSWORD` for its URL, instead of the one that its credential names; undefined if there is none. */
   readonly secret: string | undefined;
   /** True to index everything again from the mirror, without fetching. */
   readonly rebuild: boolean;

@@ -13,7 +13,7 @@ export const appId = "4711";
 export interface HostFaults {
   /** What the clock of the host is ahead of that of this machine. */
   clockAheadMs: number;
-  /** Answers in place of the double. */
+  /** Answers instead of the double. */
   answer: (path: string, method: string) => { readonly status: number; readonly body: unknown } | undefined;
   /** The answer to a request for a token, before it is sent. */
   changeToken: (answer: Record<string, unknown>) => unknown;

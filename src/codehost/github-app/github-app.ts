@@ -6,9 +6,8 @@ import { RateLimitError } from "../../base/rate-limit.js";
 import { apiKinds } from "../api-kinds.js";
 import type { ApiConnection } from "../connection.js";
 import { HostError, type HostRequest, type HostResponse, readUrl } from "../host-request.js";
-import type { HostToken } from "../host-token.js";
 import { escapeName, text } from "../hosts/api-kind.js";
-import { PageReader } from "../page-reader.js";
+import { type HostToken, PageReader } from "../page-reader.js";
 import { signAsApp } from "./app-key.js";
 
 interface KnownToken {
@@ -235,7 +234,7 @@ export class GithubApp {
     return `the app ${this.#config.app}`;
   }
 
-  /** What to do about an answer to the app, in place of the host's words about a token. */
+  /** The error with what to do about it, instead of the host's words about a token. */
   #explain(error: unknown, subject: string): unknown {
     if (!(error instanceof HostError)) return error;
     const { status, message } = error;

@@ -6,7 +6,7 @@ import { createMetrics } from "../../../src/base/metrics.js";
 import { apiKinds } from "../../../src/codehost/api-kinds.js";
 import type { ApiConnection, ApiKindName } from "../../../src/codehost/connection.js";
 import { Connections } from "../../../src/codehost/connections.js";
-import { fixedToken } from "../../../src/codehost/host-token.js";
+import { fixedToken } from "../../../src/codehost/page-reader.js";
 import { PageReader } from "../../../src/codehost/page-reader.js";
 import { DueQueue } from "../../../src/codehost/permissions/due-queue.js";
 import { ReaderLists } from "../../../src/codehost/permissions/reader-lists.js";
