@@ -224,10 +224,11 @@ async function readWorkingCopy(
   stop: StopSignal,
 ): Promise<Pick<Fetched, "state" | "warnings">> {
   const { workTree: folder } = repository.source ?? {};
-  if (folder === undefined || url.kind !== "local" || state.headCommit === null) {
-    if (folder === undefined || url.kind !== "local") await dropWorkingCopy(directory, stop);
+  if (folder === undefined || url.kind !== "local") {
+    await dropWorkingCopy(directory, stop);
     return { state, warnings: [] };
   }
+  if (state.headCommit === null) return { state, warnings: [] };
   if (state.branches.has(workingCopyName))
     return { state, warnings: [`its working copy is not indexed, because it has a branch named ${workingCopyName}`] };
   const startedMs = monotonicMs();
