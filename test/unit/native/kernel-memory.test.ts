@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { crc32 as nodeCrc32 } from "node:zlib";
 import t from "tap";
 import { collectGarbage } from "../../../src/base/garbage.js";
@@ -50,7 +51,7 @@ t.test("populated memory keeps its contents", { skip }, async (t) => {
 // qemu does not say how much memory a process has.
 const skipResident = process.memoryUsage().rss === 0 ? "the resident memory is unknown" : skip;
 
-t.test("memory that was freed is given back to the system", { skip: skipResident }, (t) => {
+t.test("memory that was freed is given back to the system", { skip: skipResident }, async (t) => {
   // Smaller than what the allocator maps by itself; what is kept lies between what is freed.
   const kept: Uint8Array[] = [];
   let freed: Uint8Array[] = [];
@@ -58,15 +59,19 @@ t.test("memory that was freed is given back to the system", { skip: skipResident
     freed.push(new Uint8Array(100_000).fill(1));
     kept.push(new Uint8Array(5_000).fill(1));
   }
-  freed = [];
-  collectGarbage();
   const before = process.memoryUsage().rss;
-  releaseMemory();
-  const bytes = before - process.memoryUsage().rss;
+  freed = [];
+  // V8 frees the buffers in another thread, which may get no processor before the collection has ended.
+  let bytes = 0;
+  for (let tries = 0; tries < 100 && bytes <= 40_000_000; tries++) {
+    collectGarbage();
+    await nextTurn();
+    releaseMemory();
+    bytes = before - process.memoryUsage().rss;
+  }
   t.ok(bytes > 40_000_000, `${bytes} bytes`);
   t.ok(kept.every((one) => one[4_999] === 1));
   t.same(freed, []);
-  t.end();
 });
 
 t.test("arguments that are not byte arrays are rejected", { skip }, (t) => {
