@@ -190,11 +190,11 @@ export interface ReadFiles extends OfRepository {
 }
 
 /**
- * What to return for a file: only its attributes, its text, its text as rows of an HTML table, or the HTML that its
- * Markdown describes, which is "" for other files and for text that takes too much work.
+ * What to return for a file: only its attributes, its text, its text as rows of an HTML table, the line of a definition with what
+ * is written about it, or the HTML that its Markdown describes, which is "" for other files and for text that takes too much work.
  */
 export type FileForm =
-  | { readonly kind: "attributes" | "text" | "plain-html" | "markdown" }
+  | { readonly kind: "attributes" | "text" | "plain-html" | "definition" | "markdown" }
   /** With syntax highlighting. `patient` allows more time. */
   | { readonly kind: "html"; readonly longLines: boolean; readonly patient: boolean };
 
@@ -221,6 +221,8 @@ export type FileAnswer =
       readonly language: string;
       /** "" if only attributes were requested, and for a binary file. For HTML, one table row per line. */
       readonly text: string;
+      /** Only of a definition: the comment about it, without its marks; "" if there is none. */
+      readonly documentation?: string;
       /** Whether highlighting was aborted. */
       readonly aborted: boolean;
     }

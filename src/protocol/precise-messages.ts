@@ -15,7 +15,8 @@ export interface FindPrecise {
   readonly placesMax: number;
 }
 
-export type PreciseQuestion = "definitions" | "references" | "implementations";
+/** `prototypes` are what a symbol implements. */
+export type PreciseQuestion = "definitions" | "references" | "implementations" | "prototypes";
 
 export interface PreciseAnswer {
   /** Undefined if no index covers the place: it was changed since, or never indexed. */
@@ -41,6 +42,8 @@ export interface FoundPrecise {
   /** Where the name is in the file that was asked about; undefined if the question was by name. */
   readonly range: PreciseRange | undefined;
   readonly about: AboutSymbol;
+  /** Symbols of the index that implement it, wherever they are. */
+  readonly implementationCount: number;
   readonly files: readonly PreciseFile[];
   readonly placeCount: number;
   /** Whether there may be more: beyond the limit, in lines that have changed, or, of uses, in what other indexes describe. */

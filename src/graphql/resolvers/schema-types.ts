@@ -873,6 +873,7 @@ export interface ObjectTypes {
     readonly hover: { readonly args: { readonly line: number; readonly character: number }; readonly result: SourceOf<"Hover"> | null };
     readonly definitions: { readonly args: { readonly line: number; readonly character: number }; readonly result: SourceOf<"DefinitionList"> | null };
     readonly references: { readonly args: { readonly line: number; readonly character: number }; readonly result: SourceOf<"ReferenceList"> | null };
+    readonly implementations: { readonly args: { readonly line: number; readonly character: number }; readonly result: SourceOf<"ReferenceList"> | null };
     readonly localCodeIntel: { readonly args: NoArguments; readonly result: unknown | null };
   };
   readonly OwnershipConnection: {
@@ -899,6 +900,7 @@ export interface ObjectTypes {
     readonly definitions: { readonly args: { readonly line: number; readonly character: number; readonly filter?: string | null | undefined }; readonly result: SourceOf<"LocationConnection"> | null };
     readonly references: { readonly args: { readonly line: number; readonly character: number; readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly filter?: string | null | undefined }; readonly result: SourceOf<"LocationConnection"> | null };
     readonly implementations: { readonly args: { readonly line: number; readonly character: number; readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly filter?: string | null | undefined }; readonly result: SourceOf<"LocationConnection"> | null };
+    readonly prototypes: { readonly args: { readonly line: number; readonly character: number; readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly filter?: string | null | undefined }; readonly result: SourceOf<"LocationConnection"> | null };
   };
   readonly PreciseIndex: {
     readonly id: { readonly args: NoArguments; readonly result: string };
@@ -926,11 +928,13 @@ export interface ObjectTypes {
     readonly range: { readonly args: NoArguments; readonly result: SourceOf<"Range"> };
     readonly precision: { readonly args: NoArguments; readonly result: NavigationPrecision };
     readonly isUnique: { readonly args: NoArguments; readonly result: boolean };
+    readonly implementationCount: { readonly args: NoArguments; readonly result: number };
     readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"Definition">)[] };
   };
   readonly Definition: {
     readonly symbol: { readonly args: NoArguments; readonly result: SourceOf<"Symbol"> };
     readonly signature: { readonly args: NoArguments; readonly result: string };
+    readonly documentation: { readonly args: NoArguments; readonly result: string };
     readonly nearness: { readonly args: NoArguments; readonly result: DefinitionNearness };
   };
   readonly ReferenceList: {

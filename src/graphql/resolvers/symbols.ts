@@ -7,6 +7,7 @@ import {
   askPrecise,
   definitionsAt,
   implementationPlaces,
+  implementationsAt,
   type Position,
   referencePlaces,
   referencesAt,
@@ -28,7 +29,16 @@ export async function symbolsBelow(commit: CommitSource, folder: string, page: P
 
 export const symbolFields: Pick<
   ResolversOf<"GitBlob">,
-  "symbols" | "symbol" | "outline" | "lsif" | "symbolInfo" | "localCodeIntel" | "hover" | "definitions" | "references"
+  | "symbols"
+  | "symbol"
+  | "outline"
+  | "lsif"
+  | "symbolInfo"
+  | "localCodeIntel"
+  | "hover"
+  | "definitions"
+  | "references"
+  | "implementations"
 > = {
   symbols: async (source, page, context) => {
     const skipped = skipCount(page.after);
@@ -71,6 +81,7 @@ export const symbolFields: Pick<
     return found === null ? null : { ...found, nodes: found.definitions };
   },
   references: (source, place, context) => referencesAt(source, place, context),
+  implementations: (source, place, context) => implementationsAt(source, place, context),
   localCodeIntel: async (source, _, { git }) => {
     const { names } = await listOccurrences(source, { line: 0, character: 0 }, true, git);
     return {
@@ -98,26 +109,28 @@ export const navigation: ResolversOf<"GitBlobLSIFData"> = {
   references: async (source, { first, after, ...place }, context) =>
     paginate(await referencePlaces(source, place, context), first, after),
   implementations: async (source, { first, after, ...place }, context) =>
-    paginate(await implementationPlaces(source, place, context), first, after),
+    paginate(await implementationPlaces(source, place, "implementations", context), first, after),
+  prototypes: async (source, { first, after, ...place }, context) =>
+    paginate(await implementationPlaces(source, place, "prototypes", context), first, after),
 };
 
-/** What an uploaded index says about a name, otherwise the line of its likeliest definition. */
-async function hoverAt(source: BlobSource, { line, character }: Position, context: RequestContext) {
-  const place = { line, character };
-  const precise = await askPrecise(source, place, "definitions", context);
-  if (precise?.range !== undefined && precise.about.signature !== "") {
-    const { range, about, files } = precise;
-    const code = fenced(
-      files[0]?.language ?? (await listOccurrences(source, place, false, context.git)).language,
-      about.signature,
-    );
-    return { markdown: fencedMarkdown(code, about.documentation), range, precision: "PRECISE" as const };
-  }
+/** The likeliest definition of a name and what is written about it; of a name that is defined elsewhere, what an index says. */
+async function hoverAt(source: BlobSource, place: Position, context: RequestContext) {
   const found = await definitionsAt(source, place, context);
   const [first] = found?.definitions ?? [];
+  if (found?.precision !== "PRECISE") {
+    const precise = await askPrecise(source, place, "definitions", context);
+    if (precise?.range !== undefined && precise.about.signature !== "") {
+      const { language } = await listOccurrences(source, place, false, context.git);
+      const { range, about } = precise;
+      const markdown = fencedMarkdown(fenced(language, about.signature), about.documentation);
+      return { markdown, range, precision: "PRECISE" as const };
+    }
+  }
   if (found === null || first === undefined) return null;
   const { range, precision } = found;
-  return { markdown: fencedMarkdown(fenced(first.symbol.language, first.signature)), range, precision };
+  const code = fenced(first.symbol.language, first.signature);
+  return { markdown: fencedMarkdown(code, first.documentation), range, precision };
 }
 
 function fenced(language: string, code: string): string {

@@ -44,6 +44,8 @@ export interface DefinitionSource {
   readonly symbol: SymbolSource;
   /** The line of its name, without the spaces around it; "" if it was not read. */
   readonly signature: string;
+  /** What is written about it: Markdown by an index, otherwise the text of its comment; "" if nothing is, or it was not read. */
+  readonly documentation: string;
   readonly nearness: Nearness;
 }
 
@@ -163,24 +165,37 @@ async function rankSymbols(
   const rows = await Promise.all(
     ranked.map(async ({ candidate }, at) => ({
       ...candidate,
-      signature: at < signaturesMax ? await readSignature(candidate.symbol, context) : "",
+      ...(at < signaturesMax ? await readDefinition(candidate.symbol, context) : noText),
     })),
   );
   const { ranked: again, isUnique } = rankDefinitions(rows, use);
   return {
-    definitions: again.map(({ candidate: { symbol, signature }, nearness }) => ({ symbol, signature, nearness })),
+    definitions: again.map(({ candidate: { symbol, signature, documentation }, nearness }) => ({
+      symbol,
+      signature,
+      documentation,
+      nearness,
+    })),
     isUnique,
   };
 }
 
-/** "" if the file is too large, or is not there any more. */
-async function readSignature({ file, line }: SymbolSource, { git }: RequestContext): Promise<string> {
+export type DefinitionText = Pick<DefinitionSource, "signature" | "documentation">;
+
+const noText: DefinitionText = { signature: "", documentation: "" };
+
+/** The line of a definition and its comment; both are "" if the file is too large, or is not there any more. */
+export async function readDefinition(
+  { file, line }: Pick<SymbolSource, "file" | "line">,
+  { git }: RequestContext,
+): Promise<DefinitionText> {
   try {
-    const { text } = await git.file(file, { kind: "text" }, line, line);
+    const { text, documentation = "" } = await git.file(file, { kind: "definition" }, line, line);
     const start = text.slice(0, 2 * signatureLengthMax).trim();
-    return start.length > signatureLengthMax ? `${start.slice(0, signatureLengthMax)}…` : start;
+    const signature = start.length > signatureLengthMax ? `${start.slice(0, signatureLengthMax)}…` : start;
+    return { signature, documentation };
   } catch (error) {
-    if (error instanceof TrawlError && error.code !== "cancelled") return "";
+    if (error instanceof TrawlError && error.code !== "cancelled") return noText;
     throw error;
   }
 }

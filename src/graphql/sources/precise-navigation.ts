@@ -17,6 +17,7 @@ import {
   listReferences,
   makePlace,
   type PlaceSource,
+  readDefinition,
   referencesMax,
 } from "./navigation.js";
 
@@ -65,6 +66,8 @@ export interface NameDefinitions {
   readonly precision: Precision;
   readonly definitions: readonly DefinitionSource[];
   readonly isUnique: boolean;
+  /** Known only by an index. */
+  readonly implementationCount: number;
 }
 
 /** The definitions of the name at a position: those of an uploaded index, otherwise candidates by name. Null if no name is there. */
@@ -75,14 +78,32 @@ export async function definitionsAt(
 ): Promise<NameDefinitions | null> {
   const found = await askPrecise(file, at, "definitions", context);
   if (found?.range !== undefined && found.placeCount > 0) {
-    const definitions = definitionSources(found, file);
-    const { name, range } = found;
-    return { name, range, precision: "PRECISE", definitions, isUnique: isOnly(found) };
+    const definitions = await documentDefinitions(definitionSources(found, file), context);
+    const { name, range, implementationCount } = found;
+    return { name, range, precision: "PRECISE", definitions, isUnique: isOnly(found), implementationCount };
   }
   const byName = await findDefinitions(file, at.line, at.character, context);
   if (byName === null) return null;
   const { word, definitions, isUnique } = byName;
-  return { name: word.name, range: wordRange(word), precision: "BY_NAME", definitions, isUnique };
+  return {
+    name: word.name,
+    range: wordRange(word),
+    precision: "BY_NAME",
+    definitions,
+    isUnique,
+    implementationCount: 0,
+  };
+}
+
+/** An index may leave the documentation out: the comment at the first definition is the same. */
+async function documentDefinitions(
+  definitions: readonly DefinitionSource[],
+  context: RequestContext,
+): Promise<readonly DefinitionSource[]> {
+  const [first, ...others] = definitions;
+  if (first === undefined || first.documentation !== "") return definitions;
+  const { documentation } = await readDefinition(first.symbol, context);
+  return [{ ...first, documentation }, ...others];
 }
 
 /** Whether no other definition may exist, for example in a line that has changed. */
@@ -101,6 +122,7 @@ export function definitionSources({ name, about, files }: FoundPrecise, file: Bl
       return {
         symbol: new SymbolSource(resource, language, symbol),
         signature: about.signature === "" ? preview.trim() : about.signature,
+        documentation: about.documentation,
         nearness: path === file.path ? ("SAME_FILE" as const) : ("SAME_REPOSITORY" as const),
       };
     });
@@ -122,16 +144,34 @@ export async function referencesAt(
   at: Position,
   context: RequestContext,
 ): Promise<NameReferences | null> {
-  const found = await askPrecise(file, at, "references", context);
-  if (found?.range !== undefined && found.placeCount > 0) {
-    const { name, range, placeCount, limitHit } = found;
-    const files = nearestFirst(found, file).map((used) => referencesInFile(used, file));
-    return { name, range, precision: "PRECISE", matchCount: placeCount, limitHit, files };
-  }
+  const found = await preciseList(file, at, "references", context);
+  if (found !== undefined && found.matchCount > 0) return found;
   const byName = await listReferences(file, at.line, at.character, context);
   if (byName === null) return null;
   const { word, matchCount, limitHit, files } = byName;
   return { name: word.name, range: wordRange(word), precision: "BY_NAME", matchCount, limitHit, files };
+}
+
+/** The definitions of what implements the name at a position, by file. Null if no index covers the place. */
+export async function implementationsAt(
+  file: BlobSource,
+  at: Position,
+  context: RequestContext,
+): Promise<NameReferences | null> {
+  return (await preciseList(file, at, "implementations", context)) ?? null;
+}
+
+async function preciseList(
+  file: BlobSource,
+  at: Position,
+  want: PreciseQuestion,
+  context: RequestContext,
+): Promise<NameReferences | undefined> {
+  const found = await askPrecise(file, at, want, context);
+  if (found?.range === undefined) return undefined;
+  const { name, range, placeCount, limitHit } = found;
+  const files = nearestFirst(found, file).map((used) => referencesInFile(used, file));
+  return { name, range, precision: "PRECISE", matchCount: placeCount, limitHit, files };
 }
 
 /** The same as a list of places. */
@@ -145,12 +185,14 @@ export async function referencePlaces(
   return preciseLocations({ ...found, files: nearestFirst(found, file) }, file);
 }
 
+/** The definitions of what implements the name at a position, or of what it implements. */
 export async function implementationPlaces(
   file: BlobSource,
   at: Position,
+  want: "implementations" | "prototypes",
   context: RequestContext,
 ): Promise<readonly PlaceSource[]> {
-  const found = await askPrecise(file, at, "implementations", context);
+  const found = await askPrecise(file, at, want, context);
   return found === undefined ? [] : preciseLocations(found, file);
 }
 

@@ -6,6 +6,7 @@ import { detectLanguage } from "../../indexer/detect-language.js";
 import type { FileAnswer, GitReadAnswer, ReadFiles, WantedFile } from "../../protocol/git-messages.js";
 import { mirrorPath, type ReadContext } from "./context.js";
 import { readGivenLanguages } from "./path-languages.js";
+import { commentLineLengthMax, docComment, docLines } from "./doc-comment.js";
 import { highlightText, plainLines, MarkupTime } from "./highlight.js";
 import { renderMarkdown } from "./markdown.js";
 
@@ -101,6 +102,13 @@ function answerFile(file: WantedFile, given: string, blob: Buffer, time: MarkupT
       return { ...shared, lineCount, text: "" };
     case "text":
       return { ...shared, lineCount, text: sliceLines(content, lineCount, first, last) };
+    case "definition": {
+      const from = Math.max(1, first - docLines.before);
+      const around = sliceLines(content, lineCount, from, Math.min(lineCount, first + docLines.behind)).split("\n");
+      const lines = around.map((line) => line.slice(0, commentLineLengthMax));
+      const documentation = docComment(lines, first - from, shared.language, from === 1);
+      return { ...shared, lineCount, text: around[first - from] ?? "", documentation };
+    }
     case "markdown": {
       if (shared.language !== "Markdown") return { ...shared, lineCount, text: "" };
       const html = renderMarkdown(sliceLines(content, lineCount, first, last), time);

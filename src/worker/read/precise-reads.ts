@@ -191,6 +191,7 @@ class Look {
       name: "name" in at ? at.name : range === undefined ? "" : textOfRange(lines, range),
       range,
       about,
+      implementationCount: this.#implementing(symbols, true).length,
       ...answer,
     };
   }
@@ -207,8 +208,9 @@ class Look {
         // What is known about a symbol of another package is an answer, too.
         return (await this.#definitionElsewhere(symbols, nearby)) ?? { files: [], placeCount: 0, limitHit: false };
       }
-      case "implementations": {
-        const others = symbols.flatMap((symbol) => this.#related(symbol, relationFlags.implementation, true));
+      case "implementations":
+      case "prototypes": {
+        const others = this.#implementing(symbols, this.#request.want === "implementations");
         const hits = others.flatMap((symbol) => this.#definitions(document, symbol));
         return this.#place(hits, this.#index.root, this.#texts, this.#reader);
       }
@@ -220,6 +222,12 @@ class Look {
         return placed && { ...placed, limitHit: placed.limitHit || (await this.#mayLackUses(used)) };
       }
     }
+  }
+
+  /** The symbols that implement one of these, or that one of these implements. */
+  #implementing(symbols: readonly number[], areImplementations: boolean): number[] {
+    const found = symbols.flatMap((symbol) => this.#related(symbol, relationFlags.implementation, areImplementations));
+    return [...new Set(found)];
   }
 
   /** Whether there may be uses that the index does not have: in lines that are not in its commit, or in what other indexes describe. */

@@ -25,7 +25,7 @@ t.test("symbols and navigation", async (t) => {
     },
   });
   const far = fixture(t);
-  far.commit({ branch: "main", files: { "away.h": "#define far_away() 3\n" } });
+  far.commit({ branch: "main", files: { "away.h": "/* So far. */\n#define far_away() 3\n" } });
   const daemon = await sharedDaemon(t, {}, withSymbols);
   await daemon.add("near", near.path);
   await daemon.add("far", far.path);
@@ -75,6 +75,18 @@ t.test("symbols and navigation", async (t) => {
   t.match(await use("symbolInfo(line: 2, character: 22) { definition { repo path } }"), {
     blob: { symbolInfo: { definition: { repo: "far", path: "away.h" } } },
   });
+  t.match(
+    await use(
+      "definitions(line: 2, character: 22) { nodes { documentation } } hover(line: 2, character: 22) { markdown { text } }",
+    ),
+    {
+      blob: {
+        definitions: { nodes: [{ documentation: "So far." }] },
+        hover: { markdown: { text: "```c\n#define far_away() 3\n```\n\n---\n\nSo far." } },
+      },
+    },
+    "the comment above it",
+  );
   t.same(await use("symbolInfo(line: 2, character: 36) { hover }"), { blob: { symbolInfo: null } }, "no such symbol");
   t.same(await use("symbolInfo(line: 900, character: 0) { hover }"), { blob: { symbolInfo: null } });
   const answer = await use(

@@ -37,6 +37,11 @@ const files: readonly ScipFile[] = [
     })),
   },
   {
+    path: "door.ts",
+    encoding: 2,
+    occurrences: [{ range: [1, 13, 17], symbol: "t npm p 1 `door.ts`/door.", roles: 1 }],
+  },
+  {
     path: "lib.ts",
     encoding: 2,
     occurrences: [
@@ -56,9 +61,14 @@ const files: readonly ScipFile[] = [
   },
 ];
 
+const door = "// A door.\nexport const door = 1\n";
+
 const site = await GraphqlSite.start(t);
 const source = fixture(t);
-const commit = source.commit({ branch: "main", files: { "pkg/use.ts": use, "pkg/lib.ts": lib, "pkg/long.ts": long } });
+const commit = source.commit({
+  branch: "main",
+  files: { "pkg/use.ts": use, "pkg/lib.ts": lib, "pkg/long.ts": long, "pkg/door.ts": door },
+});
 await site.daemon.add("site/code", source.path);
 
 type Query = Readonly<Record<string, string>>;
@@ -145,6 +155,33 @@ t.test("answers of an index", async (t) => {
     isUnique: true,
     nodes: [{ signature: "function open(name: string): Box", symbol: { kind: "FUNCTION" } }],
   });
+  t.match(
+    await ask("definitions(line: $l, character: $c) { nodes { documentation } }", 1, 14, { path: "pkg/door.ts" }),
+    { definitions: { nodes: [{ documentation: "A door." }] } },
+    "the comment of what the index says nothing about",
+  );
+  t.match(
+    await ask(
+      `definitions(line: $l, character: $c) { implementationCount nodes { documentation } }
+      implementations(line: $l, character: $c) { name precision matchCount limitHit files { file { path } lines { line preview } } }`,
+      0,
+      15,
+    ),
+    {
+      definitions: { implementationCount: 1, nodes: [{ documentation: "" }] },
+      implementations: {
+        name: "Box",
+        precision: "PRECISE",
+        matchCount: 1,
+        limitHit: false,
+        files: [{ file: { path: "pkg/lib.ts" }, lines: [{ line: 2, preview: lib.split("\n")[2] }] }],
+      },
+    },
+  );
+  t.match(await ask("implementations(line: $l, character: $c) { matchCount }", 0, 10), {
+    implementations: { matchCount: 0 },
+  });
+  t.match(await ask("implementations(line: $l, character: $c) { matchCount }", 2, 0), { implementations: null });
   const hover =
     "hover(line: $l, character: $c) { precision markdown { text html } range { start { character } end { character } } }";
   t.same((await ask(hover, 0, 10))["hover"], {
@@ -276,10 +313,10 @@ t.test("the list, and what is deleted", async (t) => {
       inputCommit: commit,
       inputRoot: "pkg/",
       inputIndexer: "parts",
-      documentCount: 3,
+      documentCount: 4,
       leftOutDocumentCount: 1,
     },
-    { state: "COMPLETED", inputIndexer: "test", indexerVersion: "1.0", documentCount: 3, leftOutDocumentCount: 0 },
+    { state: "COMPLETED", inputIndexer: "test", indexerVersion: "1.0", documentCount: 4, leftOutDocumentCount: 0 },
   ]);
   t.match(nodes.slice(2), [
     { state: "ERRORED", failure: /"a.ts"/ },

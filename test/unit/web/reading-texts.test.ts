@@ -1,5 +1,6 @@
 /** What the pages of files and commits make of texts. */
 import t from "tap";
+import { textWithCode } from "../../../src/web/code/names/name-text.js";
 import { splitMessage } from "../../../src/web/code/commits/message-links.js";
 import { hasSwitch, readLineRange, withLineRange, withSwitch } from "../../../src/web/code/files/line-range.js";
 import { itemAtLine, leaveOutLocals, type OutlineItem } from "../../../src/web/code/files/outline-items.js";
@@ -91,4 +92,20 @@ t.test("an outline has no locals and no imports", async (t) => {
     [1, 2, 4, 5, 6, 8].map((line) => shown[itemAtLine(shown, line)]?.symbol.name),
     [undefined, "B", "d", "d", "f", "h"],
   );
+});
+
+t.test("code in what is written about a name", async (t) => {
+  const marked = (text: string): string =>
+    textWithCode(text)
+      .map(({ isCode, part }) => (isCode ? `<${part}>` : part))
+      .join("|");
+  for (const [text, parts] of [
+    ["Opens `a` and ``.", "Opens |<a>| and ``."],
+    ["A lone ` stays", "A lone ` stays"],
+    ["`a\nb` c", "`a\nb` c"],
+    ["See:\n```ts\nopen();\n```\nMore", "See:\n|<open();>|\nMore"],
+    ["```ts\nnever closed", "```ts\nnever closed"],
+    ["", ""],
+  ] as const)
+    t.equal(marked(text), parts);
 });

@@ -8,9 +8,9 @@ const definitionsQuery = `query NameDefinitions($name: String!, $revision: Strin
     commit(rev: $revision) {
       blob(path: $path) {
         definitions(line: $line, character: $character) {
-          isUnique precision
+          isUnique precision implementationCount
           nodes {
-            nearness signature
+            nearness signature documentation
             symbol { kind url location { resource { path repository { name } } range { start { line } } } }
           }
         }
@@ -32,6 +32,19 @@ const referencesQuery = `query NameReferences($name: String!, $revision: String!
   }
 }`;
 
+const implementationsQuery = `query NameImplementations($name: String!, $revision: String!, $path: String!, $line: Int!, $character: Int!) {
+  repository(name: $name) {
+    commit(rev: $revision) {
+      blob(path: $path) {
+        implementations(line: $line, character: $character) {
+          matchCount limitHit precision
+          files { file { path url } lines { line preview url ranges { start end } } }
+        }
+      }
+    }
+  }
+}`;
+
 type Blob<Name extends "NameDefinitions" | "NameReferences"> = NonNullable<
   NonNullable<NonNullable<Operations[Name]["data"]["repository"]>["commit"]>["blob"]
 >;
@@ -39,6 +52,7 @@ export type References = NonNullable<Blob<"NameReferences">["references"]>;
 
 export interface Definition {
   readonly signature: string;
+  readonly documentation: string;
   readonly kind: string;
   readonly nearness: NonNullable<Blob<"NameDefinitions">["definitions"]>["nodes"][number]["nearness"];
   readonly repository: string;
@@ -54,6 +68,7 @@ export interface Definitions {
   readonly isUnique: boolean;
   /** Whether an uploaded index says so, and not the name alone. */
   readonly isPrecise: boolean;
+  readonly implementationCount: number;
   readonly list: readonly Definition[];
 }
 
@@ -83,12 +98,14 @@ export async function readDefinitions(
   const definitions: Definitions = {
     isUnique: found?.isUnique ?? false,
     isPrecise: found?.precision === "PRECISE",
-    list: (found?.nodes ?? []).map(({ nearness, signature, symbol }) => {
+    implementationCount: found?.implementationCount ?? 0,
+    list: (found?.nodes ?? []).map(({ nearness, signature, documentation, symbol }) => {
       const { resource, range } = symbol.location;
       const line = range?.start.line ?? 0;
       const isOwn = resource.repository.name === page.name && !resource.path.includes("\ufffd");
       return {
         signature,
+        documentation,
         kind: symbol.kind.toLowerCase(),
         nearness,
         repository: resource.repository.name,
@@ -115,6 +132,15 @@ export async function readReferences(
 ): Promise<References | undefined> {
   const { repository } = await graphql("NameReferences", referencesQuery, variables(page, place), signal);
   return repository?.commit?.blob?.references ?? undefined;
+}
+
+export async function readImplementations(
+  page: PagePath,
+  place: NamePlace,
+  signal: AbortSignal,
+): Promise<References | undefined> {
+  const { repository } = await graphql("NameImplementations", implementationsQuery, variables(page, place), signal);
+  return repository?.commit?.blob?.implementations ?? undefined;
 }
 
 function variables({ name, revision, path }: PagePath, { line, character }: NamePlace) {

@@ -1,9 +1,15 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { PagePath } from "../../../model/page-path.js";
 import type { Answer } from "../../api/use-graphql.js";
+import { formatAmount } from "../../ui/numbers.js";
+import { scrollable } from "../../ui/scrollable.js";
 import { ErrorText } from "../../ui/states.js";
 import type { Definition, Definitions } from "./name-answers.js";
 import type { NamePlace } from "./name-place.js";
+import { textWithCode } from "./name-text.js";
+
+/** What the panel beside a file shows of a name. */
+export type PanelPart = "definitions" | "references" | "implementations";
 
 /** The card beside a name. */
 export interface ShownCard {
@@ -21,15 +27,15 @@ interface NameCardProps {
   readonly enter: () => void;
   readonly leave: () => void;
   readonly go: () => void;
-  readonly showDefinitions: () => void;
-  readonly showReferences: () => void;
+  /** Opens the panel with its definitions or uses. */
+  readonly show: (part: PanelPart) => void;
 }
 
 /** Between the name and the card, and between the card and the edges of the window. */
 const gapPixels = 4;
 
 /** What a name is, beside it. */
-export function NameCard({ card, page, enter, leave, go, showDefinitions, showReferences }: NameCardProps) {
+export function NameCard({ card, page, enter, leave, go, show }: NameCardProps) {
   const box = useRef<HTMLElement>(null);
   const { rect, answer, place } = card;
   useLayoutEffect(() => {
@@ -58,13 +64,18 @@ export function NameCard({ card, page, enter, leave, go, showDefinitions, showRe
       )}
       <p class="name-actions">
         {answer.kind === "ready" && answer.value.list.length > 0 && (
-          <button type="button" class="button" onClick={answer.value.isUnique ? go : showDefinitions}>
+          <button type="button" class="button" onClick={answer.value.isUnique ? go : () => show("definitions")}>
             {answer.value.isUnique ? "Definition" : `${answer.value.list.length} definitions`} <kbd>d</kbd>
           </button>
         )}
-        <button type="button" class="button" onClick={showReferences}>
+        <button type="button" class="button" onClick={() => show("references")}>
           References <kbd>r</kbd>
         </button>
+        {answer.kind === "ready" && answer.value.implementationCount > 0 && (
+          <button type="button" class="button" onClick={() => show("implementations")}>
+            {formatAmount(answer.value.implementationCount, "implementation")} <kbd>i</kbd>
+          </button>
+        )}
       </p>
     </section>
   );
@@ -87,12 +98,22 @@ function About({ name, page, found: { list, isUnique, isPrecise } }: AboutProps)
   return (
     <>
       <pre class="name-signature">{first.signature === "" ? name : first.signature}</pre>
+      {first.documentation !== "" && <NameText text={first.documentation} name={name} />}
       <p class="soft small">
         {first.kind} · {first.isSelf ? "defined here" : <a href={first.url}>{placeText(first, page)}</a>} ·{" "}
         {precisionText(isPrecise)}
         {!isUnique && list.length > 1 && (isPrecise ? `, one of ${list.length}` : `, the likeliest of ${list.length}`)}
       </p>
     </>
+  );
+}
+
+/** What is written about a name, with its code as code. */
+function NameText({ text, name }: { readonly text: string; readonly name: string }) {
+  return (
+    <div class="name-text" {...scrollable(`Documentation of ${name}`)}>
+      {textWithCode(text).map(({ isCode, part }, i) => (isCode ? <code key={i}>{part}</code> : part))}
+    </div>
   );
 }
 
@@ -106,9 +127,14 @@ export function placeText({ repository, path, line }: Definition, page: PagePath
   return `${repository === page.name ? "" : `${repository} `}${path}:${line + 1}`;
 }
 
+/** Of what is written about a name, so much is said with it. */
+const saidLengthMax = 200;
+
 /** The card as a sentence, for those who hear it. */
 export function targetText(name: string, { list: [first], isUnique, isPrecise }: Definitions): string {
   if (first === undefined) return `${name}: no definition is known`;
   const where = first.isSelf ? "defined here" : `in ${first.path}, line ${first.line + 1}`;
-  return `${name}: ${first.kind} ${where}${isUnique ? "" : ", one of several"}, ${precisionText(isPrecise)}. ${first.signature}`;
+  const about = `${name}: ${first.kind} ${where}${isUnique ? "" : ", one of several"}, ${precisionText(isPrecise)}`;
+  const [text = ""] = first.documentation.slice(0, saidLengthMax).split("\n\n");
+  return `${about}. ${first.signature}${text === "" ? "" : `. ${text}`}`;
 }

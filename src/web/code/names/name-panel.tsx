@@ -3,10 +3,17 @@ import { signal } from "@preact/signals";
 import { wholeWord } from "../../../base/text.js";
 import type { PagePath } from "../../../model/page-path.js";
 import { repositoryFilter, searchUrl } from "../code-urls.js";
-import { formatCount } from "../../ui/numbers.js";
+import { formatAmount, formatCount } from "../../ui/numbers.js";
 import { ErrorText } from "../../ui/states.js";
-import { type Definitions, readDefinitions, readReferences, type References } from "./name-answers.js";
-import { placeText, precisionText } from "./name-card.js";
+import {
+  type Definitions,
+  keptDefinitions,
+  readDefinitions,
+  readImplementations,
+  readReferences,
+  type References,
+} from "./name-answers.js";
+import { type PanelPart, placeText, precisionText } from "./name-card.js";
 import { markedPreview, type NamePlace } from "./name-place.js";
 import type { Answer } from "../../api/use-graphql.js";
 
@@ -14,7 +21,7 @@ import type { Answer } from "../../api/use-graphql.js";
 interface ShownPanel {
   readonly page: PagePath;
   readonly place: NamePlace;
-  readonly part: "definitions" | "references";
+  readonly part: PanelPart;
   readonly answer: Answer<Definitions | References | undefined>;
 }
 
@@ -23,7 +30,7 @@ export const panel = signal<ShownPanel | undefined>(undefined);
 let request = new AbortController();
 
 /** Opens the panel of a name, beside the file. */
-export function openPanel(page: PagePath, place: NamePlace, part: ShownPanel["part"]): void {
+export function openPanel(page: PagePath, place: NamePlace, part: PanelPart): void {
   request.abort();
   request = new AbortController();
   const { signal: stopped } = request;
@@ -31,11 +38,15 @@ export function openPanel(page: PagePath, place: NamePlace, part: ShownPanel["pa
     if (!stopped.aborted) panel.value = { page, place, part, answer };
   };
   show({ kind: "waiting" });
-  (part === "definitions" ? readDefinitions(page, place, stopped) : readReferences(page, place, stopped)).then(
+  readers[part](page, place, stopped).then(
     (value) => show({ kind: "ready", value }),
     (error: unknown) => show({ kind: "failed", error }),
   );
 }
+
+const readers = { definitions: readDefinitions, references: readReferences, implementations: readImplementations };
+
+const partNames = { definitions: "Definitions", references: "References", implementations: "Implementations" };
 
 /** Closes it, and ends its request. */
 export function closePanel(): void {
@@ -58,7 +69,7 @@ export function NamePanel() {
     <aside ref={box} class="name-panel" aria-label={`${place.name}: ${part}`} onKeyDown={step}>
       <div class="name-panel-head">
         <code>{place.name}</code>
-        {(["definitions", "references"] as const).map((other) => (
+        {partsToOffer(page, place, part).map((other) => (
           <button
             key={other}
             type="button"
@@ -66,7 +77,7 @@ export function NamePanel() {
             aria-pressed={other === part}
             onClick={() => openPanel(page, place, other)}
           >
-            {other === "definitions" ? "Definitions" : "References"}
+            {partNames[other]}
           </button>
         ))}
         <button type="button" class="button quiet" aria-label="Close" title="Close (Escape)" onClick={closePanel}>
@@ -89,11 +100,21 @@ export function NamePanel() {
       {answer.kind === "ready" &&
         (answer.value !== undefined && "list" in answer.value ? (
           <DefinitionList page={page} name={place.name} found={answer.value} />
+        ) : part === "implementations" ? (
+          <ImplementationList found={answer.value} />
         ) : (
           <ReferenceList page={page} name={place.name} found={answer.value} />
         ))}
     </aside>
   );
+}
+
+/** Implementations are known of few names, and only by an index. */
+function partsToOffer(page: PagePath, place: NamePlace, part: PanelPart): readonly PanelPart[] {
+  const hasImplementations = (keptDefinitions(page, place)?.implementationCount ?? 0) > 0;
+  return hasImplementations || part === "implementations"
+    ? ["definitions", "references", "implementations"]
+    : ["definitions", "references"];
 }
 
 /** The arrows step through the links. */
@@ -170,6 +191,30 @@ function ReferenceList({ page, name, found }: ReferenceListProps) {
           : `${formatCount(matchCount)}${limitHit ? " or more" : ""} ${matchCount === 1 ? "use" : "uses"} in ${formatCount(files.length)} ${files.length === 1 ? "file" : "files"}, ${precision}.`}{" "}
         <a href={all}>Search for {found?.precision === "PRECISE" ? "the name" : "all"}</a>
       </p>
+      <FileGroups files={files} />
+    </>
+  );
+}
+
+function ImplementationList({ found }: { readonly found: References | undefined }) {
+  if (found === undefined)
+    return <p class="soft">What implements a name is known only by an uploaded index, and none covers this place.</p>;
+  const { files, matchCount, limitHit } = found;
+  return (
+    <>
+      <p class="soft small">
+        {matchCount === 0
+          ? "Nothing that is indexed implements it."
+          : `${formatAmount(matchCount, "implementation")}${limitHit ? " or more" : ""} in ${formatAmount(files.length, "file")}, precise.`}
+      </p>
+      <FileGroups files={files} />
+    </>
+  );
+}
+
+function FileGroups({ files }: Pick<References, "files">) {
+  return (
+    <>
       {files.map(({ file, lines }, i) => (
         <details key={file.path} open={i === 0 || lines.length < foldedCountMin}>
           <summary>

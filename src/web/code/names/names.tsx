@@ -7,7 +7,7 @@ import { callAfter, painted, type PendingCall } from "../../ui/delay.js";
 import { addKeys } from "../../ui/keys.js";
 import { readLineRange } from "../files/line-range.js";
 import { keptDefinitions, readDefinitions } from "./name-answers.js";
-import { NameCard, type ShownCard, targetText } from "./name-card.js";
+import { NameCard, type PanelPart, type ShownCard, targetText } from "./name-card.js";
 import { closePanel, NamePanel, openPanel, panel } from "./name-panel.js";
 import {
   codeOfLine,
@@ -55,7 +55,8 @@ export function Names({ path, host, reveal, lineCount }: NamesProps) {
         { key: "]", what: "Next name in the file", act: () => names.current?.step(1) },
         { key: "[", what: "Previous name in the file", act: () => names.current?.step(-1) },
         { key: "d", what: "Go to the definition of the name", act: () => names.current?.go() },
-        { key: "r", what: "Show where the name is used", act: () => names.current?.showReferences() },
+        { key: "r", what: "Show where the name is used", act: () => names.current?.showPart("references") },
+        { key: "i", what: "Show what implements the name", act: () => names.current?.showPart("implementations") },
       ]),
     [],
   );
@@ -72,8 +73,7 @@ export function Names({ path, host, reveal, lineCount }: NamesProps) {
           enter={() => names.current?.stay()}
           leave={() => names.current?.leave()}
           go={() => names.current?.go(shown.place)}
-          showDefinitions={() => names.current?.showDefinitions(shown.place)}
-          showReferences={() => names.current?.showReferences(shown.place)}
+          show={(part) => names.current?.showPart(part, shown.place)}
         />
       )}
     </>
@@ -259,10 +259,10 @@ class NameReader {
         if (this.#closed.signal.aborted) return;
         const [first] = found.list;
         if (first !== undefined && found.isUnique && !first.isSelf) this.#goTo(place, first.url);
-        else if (first?.isSelf === true) this.showReferences(place);
-        else this.showDefinitions(place);
+        else if (first?.isSelf === true) this.showPart("references", place);
+        else this.showPart("definitions", place);
       },
-      () => this.showDefinitions(place),
+      () => this.showPart("definitions", place),
     );
   }
 
@@ -273,16 +273,10 @@ class NameReader {
     navigate(url);
   }
 
-  showDefinitions(place = this.#chosen()): void {
+  showPart(part: PanelPart, place = this.#chosen()): void {
     if (place === undefined) return;
     this.#hide();
-    openPanel(this.#path, place, "definitions");
-  }
-
-  showReferences(place = this.#chosen()): void {
-    if (place === undefined) return;
-    this.#hide();
-    openPanel(this.#path, place, "references");
+    openPanel(this.#path, place, part);
   }
 
   /** What a key is about: the name of the card, else the one chosen last. */
