@@ -47,19 +47,37 @@ export async function measureLoad(browser: Browser, url: string, rounds: number)
   return { scriptBytes: sizes.reduce((sum, size) => sum + size, 0), scriptCount: scripts.size, paintMs };
 }
 
-/** Records when Enter was pressed, and when the frame with the first result was painted. */
-const watchFirstResult = `
-  window.addEventListener("keydown", (event) => { if (event.key === "Enter") window.enterMs = event.timeStamp; }, true);
-  new MutationObserver(() => {
-    if (window.enterMs === undefined || document.querySelector(".result") === null) return;
-    const from = window.enterMs;
-    window.enterMs = undefined;
-    requestAnimationFrame(() => {
-      const { port1, port2 } = new MessageChannel();
-      port1.onmessage = () => { window.firstMs = performance.now() - from; };
-      port2.postMessage(0);
+/** Calls `watchFrame` in the page with the moment at which an event of this type happens, which is one of a key if `key` is given. */
+function whenEvent(type: string, key?: string): string {
+  const isIt = key === undefined ? "true" : `event.key === ${JSON.stringify(key)}`;
+  return `window.addEventListener("${type}", (event) => { if (${isIt}) watchFrame(event.timeStamp); }, true);`;
+}
+
+/**
+ * A script by which `watchFrame(fromMs)` sets `window.frameMs` to the time until the frame was painted in which the expression
+ * `shown` holds.
+ */
+function frameWatch(shown: string, when: string): string {
+  return `
+  let observer;
+  function watchFrame(fromMs) {
+    window.frameMs = undefined;
+    observer?.disconnect();
+    observer = new MutationObserver((_, self) => {
+      if (!(${shown})) return;
+      self.disconnect();
+      requestAnimationFrame(() => {
+        const { port1, port2 } = new MessageChannel();
+        port1.onmessage = () => { window.frameMs = performance.now() - fromMs; };
+        port2.postMessage(0);
+      });
     });
-  }).observe(document, { childList: true, subtree: true });`;
+    observer.observe(document, { childList: true, subtree: true, characterData: true, attributes: true });
+  }
+  ${when}`;
+}
+
+const watchFirstResult = frameWatch("document.querySelector('.result') !== null", whenEvent("keydown", "Enter"));
 
 /** From Enter to the frame with the first result, in milliseconds. */
 export async function measureFirstResult(
@@ -73,30 +91,95 @@ export async function measureFirstResult(
     await withPage(browser, `${url}/search`, watchFirstResult, async (page) => {
       await page.getByLabel("Search query").fill(`${query} count:all`);
       await page.keyboard.press("Enter");
-      times.push(await readWhenSet(page, "window.firstMs"));
+      times.push(await readFrameMs(page));
     });
   return times;
 }
 
-/** Records when the frame with the lines of a file was painted, since the navigation began. */
-const watchFile = `
-  new MutationObserver((_, observer) => {
-    if (document.querySelector(".file-lines .line") === null) return;
-    observer.disconnect();
-    requestAnimationFrame(() => {
-      const { port1, port2 } = new MessageChannel();
-      port1.onmessage = () => { window.readableMs = performance.now(); };
-      port2.postMessage(0);
-    });
-  }).observe(document, { childList: true, subtree: true });`;
-
 /** From the navigation to the frame with the lines of a file, in milliseconds. */
 export async function measureFile(browser: Browser, address: string, rounds: number): Promise<readonly number[]> {
+  const watchLines = frameWatch("document.querySelector('.file-lines .line') !== null", "watchFrame(0);");
   const times: number[] = [];
   for (let round = 0; round < rounds; round++)
-    await withPage(browser, address, watchFile, async (page) => {
-      times.push(await readWhenSet(page, "window.readableMs"));
+    await withPage(browser, address, watchLines, async (page) => {
+      times.push(await readFrameMs(page));
     });
+  return times;
+}
+
+const watchCard = frameWatch("document.querySelector('.name-card .name-signature') !== null", whenEvent("pointermove"));
+
+/** Where the longer names of the lines in sight are, each once. */
+const findNames = `(() => {
+  const places = new Map();
+  for (const code of document.querySelectorAll(".line > code")) {
+    const texts = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
+    for (let node = texts.nextNode(); node !== null; node = texts.nextNode()) {
+      if (node.parentNode.closest(".hljs-comment, .hljs-string, .hljs-keyword") !== null) continue;
+      for (const { 0: name, index } of node.nodeValue.matchAll(/\\w{6,}/g)) {
+        const range = document.createRange();
+        range.setStart(node, index + 1);
+        range.setEnd(node, index + 2);
+        const { x, y } = range.getBoundingClientRect();
+        if (y > 150 && y < innerHeight - 20) places.set(name, { x, y });
+      }
+    }
+  }
+  return [...places.values()];
+})()`;
+
+interface HoverFigures {
+  /** From the pointer's movement to the frame with the card of the name. */
+  readonly shownMs: readonly number[];
+  /** Names of which no definition was shown. */
+  readonly unknownCount: number;
+}
+
+/** Moves the pointer to the names in the lines in sight at some addresses. */
+export async function measureHover(browser: Browser, addresses: readonly string[]): Promise<HoverFigures> {
+  const shownMs: number[] = [];
+  let unknownCount = 0;
+  for (const address of addresses)
+    await withPage(browser, address, watchCard, async (page) => {
+      await page.locator(".line [class^='hljs']").first().waitFor();
+      for (const { x, y } of await page.evaluate<{ x: number; y: number }[]>(findNames)) {
+        await page.mouse.move(1, 1);
+        await page.locator(".name-card").waitFor({ state: "detached" });
+        await page.mouse.move(x + 3, y + 5);
+        const ms = await readFrameMs(page, 1000).catch(() => undefined);
+        if (ms === undefined) unknownCount++;
+        else shownMs.push(ms);
+      }
+    });
+  return { shownMs, unknownCount };
+}
+
+/** The list is that of what was typed when its first item has all typed letters marked. */
+const watchList = frameWatch(
+  `[...document.querySelectorAll("#finder-0 b")].map((b) => b.textContent).join("").toLowerCase()
+     === document.querySelector(".finder input").value`,
+  whenEvent("keydown"),
+);
+
+/** From a key to the frame with the list of files, for each letter of the texts that are typed in the finder of a repository. */
+export async function measureFinder(
+  browser: Browser,
+  address: string,
+  texts: readonly string[],
+): Promise<readonly number[]> {
+  const times: number[] = [];
+  await withPage(browser, address, watchList, async (page) => {
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    await page.keyboard.press("t");
+    await page.locator("#finder-0").waitFor();
+    for (const text of texts) {
+      for (const letter of text) {
+        await page.keyboard.press(letter);
+        times.push(await readFrameMs(page));
+      }
+      await page.locator(".finder input").fill("");
+    }
+  });
   return times;
 }
 
@@ -223,12 +306,13 @@ async function withPage(
   }
 }
 
-async function readWhenSet(page: Page, expression: string): Promise<number> {
-  const endMs = monotonicMs() + waitMsMax;
+/** What `watchFrame` has set. */
+async function readFrameMs(page: Page, waitMs = waitMsMax): Promise<number> {
+  const endMs = monotonicMs() + waitMs;
   for (;;) {
-    const value = await page.evaluate<number | undefined>(expression);
+    const value = await page.evaluate<number | undefined>("window.frameMs");
     if (value !== undefined) return value;
-    if (monotonicMs() > endMs) throw new TrawlError("internal", `${expression} was not set in time`);
+    if (monotonicMs() > endMs) throw new TrawlError("internal", "the page did not show what was waited for");
     await sleep(20);
   }
 }

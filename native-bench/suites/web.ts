@@ -5,7 +5,9 @@ import { makeRepository } from "../corpus/repositories.js";
 import {
   delayP98,
   measureFile,
+  measureFinder,
   measureFirstResult,
+  measureHover,
   measureLoad,
   measureMany,
   missingBrowser,
@@ -23,8 +25,17 @@ const lineCount = 20_000;
 const fileRepository = "example.org/file";
 
 /** The number of matches of this is in the name of the figure; interactions are measured with fewer. */
-const full = { corpus: "linux", many: "return", some: "kmalloc" };
-const quick = { corpus: "webpack", many: "return", some: "module" };
+const full = {
+  corpus: "linux",
+  many: "return",
+  some: "kmalloc",
+  files: ["kernel/fork.c", "mm/slub.c", "fs/namei.c", "net/ipv4/tcp_input.c", "kernel/sched/core.c"],
+  typed: ["schedcore", "tcpinput", "makefile", "e1000main", "readme"],
+};
+const quick = { corpus: "webpack", many: "return", some: "module", files: ["lib/Compiler.js"], typed: ["packagejson"] };
+
+/** Lines of the files at which the pointer visits names: the first ones warm up. */
+const hoveredLines = [300, 700, 1100, 1500];
 
 /** The page of a person: what is loaded, how soon something is seen, and how it behaves with many results. */
 async function measure(context: SuiteContext, results: Results): Promise<void> {
@@ -42,7 +53,7 @@ async function measure(context: SuiteContext, results: Results): Promise<void> {
 
 async function measurePages(browser: Browser, context: SuiteContext, results: Results): Promise<void> {
   const { isQuick, rounds, progress } = context;
-  const { corpus: name, many, some } = isQuick ? quick : full;
+  const { corpus: name, many, some, files, typed } = isQuick ? quick : full;
   const corpus = await openCorpus(name, context);
   const trawl = await startDaemon(context, "web-data");
   progress(`indexing ${name}`);
@@ -55,6 +66,8 @@ async function measurePages(browser: Browser, context: SuiteContext, results: Re
     script: "JavaScript of the search page, gzip",
     load: "first load of /search, cold cache, to the first paint",
     first: `Enter to the first painted result: ${some}`,
+    hover: `pointer on a name to the painted card with its definition, ${name}`,
+    finder: `key to the painted list of the finder, ${name}`,
     file: `file of ${grouped(lineCount)} lines: open to readable`,
     delay: `interaction delay with the results of ${some}, p98`,
     heap: `heap of the tab after all results of ${many}`,
@@ -66,6 +79,13 @@ async function measurePages(browser: Browser, context: SuiteContext, results: Re
   results.less(tasks.first, subject, "ms", await measureFirstResult(browser, trawl.url, some, rounds));
   const file = `${trawl.url}/${fileRepository}/-/blob/long.c`;
   results.less(tasks.file, subject, "ms", await measureFile(browser, file, rounds));
+  progress("names and the finder");
+  const at = (line: number): string[] => files.map((path) => `${trawl.url}/${corpus.name}/-/blob/${path}?L${line}`);
+  const [warming = 0, ...lines] = hoveredLines;
+  await measureHover(browser, at(warming));
+  const hovered = await measureHover(browser, lines.flatMap(at));
+  results.less(tasks.hover, subject, "ms", hovered.shownMs);
+  results.less(tasks.finder, subject, "ms", await measureFinder(browser, `${trawl.url}/${corpus.name}`, typed));
   progress("many results");
   const few = await measureMany(browser, trawl.url, some, async () => undefined);
   results.less(tasks.delay, subject, "ms", delayP98(few));
@@ -75,11 +95,14 @@ async function measurePages(browser: Browser, context: SuiteContext, results: Re
   await trawl.stop();
   results.note(
     `chromium ${browser.version()}, headless, beside the daemon; a page is opened when the new window is at rest. ${some}: ${few.status}. ${many}: ${all.status}.`,
+    `${hovered.shownMs.length} names had a card, and ${hovered.unknownCount} had no definition. The finder is measured for each letter of ${typed.join(", ")}.`,
     "A delay below 16 ms counts as 16 ms, because browsers report no shorter ones.",
   );
   const limits = {
     script: [60, 30],
-    first: [100, 50],
+    first: [80, 50],
+    hover: [60, 30],
+    finder: [50, 25],
     delay: [100, 50],
     heap: [250, 150],
     file: [300, 150],
