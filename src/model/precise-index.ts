@@ -13,6 +13,15 @@ export interface PreciseCounts {
   readonly unfitCount: number;
   /** Occurrences outside of their files. */
   readonly outsideCount: number;
+  /** Absent in records of versions that did not connect repositories. */
+  readonly packages?: PrecisePackages;
+}
+
+/** The packages of the symbols in an index, such as `npm left-pad 1.3.0`, as numbers that are made of them. */
+export interface PrecisePackages {
+  /** Those of symbols that the index defines, and of others that it uses. */
+  readonly defined: readonly number[];
+  readonly used: readonly number[];
 }
 
 /** An uploaded index of definitions and references: a record of the record store, as JSON. */

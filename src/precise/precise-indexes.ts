@@ -153,6 +153,30 @@ export class PreciseIndexes {
     return found;
   }
 
+  /**
+   * By repository, the newest indexes that define, or otherwise use, symbols of one of these packages: of each root and indexer one.
+   * `isWanted` says of which repositories; `countMax` limits the indexes.
+   */
+  inPackages(
+    packages: readonly number[],
+    definingOnly: boolean,
+    isWanted: (repositoryId: number) => boolean,
+    countMax: number,
+  ): ReadonlyMap<number, readonly PreciseCandidate[]> {
+    const found = new Map<number, PreciseCandidate[]>();
+    const known = new Set<string>();
+    for (const { id, repositoryId, commit, root, indexer, state } of this.#store.forPackages(packages, definingOnly)) {
+      if (known.size >= countMax) break;
+      const key = JSON.stringify([repositoryId, root, indexer]);
+      if (state !== "COMPLETED" || known.has(key) || !isWanted(repositoryId)) continue;
+      known.add(key);
+      const others = found.get(repositoryId);
+      if (others === undefined) found.set(repositoryId, [{ id, commit, root }]);
+      else others.push({ id, commit, root });
+    }
+    return found;
+  }
+
   /** All indexes and uploads of a repository, the newest first. */
   list(repositoryId: number): readonly PreciseIndexRecord[] {
     return this.#store.forRepository(repositoryId);

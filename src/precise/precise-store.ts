@@ -10,6 +10,9 @@ export class PreciseStore {
   readonly #store: Records;
   readonly #records = new Map<number, PreciseIndexRecord>();
   readonly #byRepository = new Map<number, readonly PreciseIndexRecord[]>();
+  /** The ids of the indexes that define symbols of a package, and of those that only use some. */
+  readonly #defining = new Map<number, Set<number>>();
+  readonly #using = new Map<number, Set<number>>();
   #nextId = 1;
 
   constructor(store: Records) {
@@ -39,6 +42,13 @@ export class PreciseStore {
   /** Those of a repository, the newest first. */
   forRepository(repositoryId: number): readonly PreciseIndexRecord[] {
     return this.#byRepository.get(repositoryId) ?? [];
+  }
+
+  /** Those that define symbols of one of these packages, or, unless `definingOnly`, that use some; the newest first. */
+  forPackages(packages: readonly number[], definingOnly: boolean): readonly PreciseIndexRecord[] {
+    const maps = definingOnly ? [this.#defining] : [this.#defining, this.#using];
+    const ids = new Set(packages.flatMap((number) => maps.flatMap((map) => [...(map.get(number) ?? [])])));
+    return [...ids].sort((a, b) => b - a).flatMap((id) => this.#records.get(id) ?? []);
   }
 
   newId(): number {
@@ -73,6 +83,7 @@ export class PreciseStore {
       const record = this.#records.get(id);
       if (record === undefined) continue;
       this.#records.delete(id);
+      this.#listPackages(record, false);
       this.#setGroup(
         record.repositoryId,
         this.forRepository(record.repositoryId).filter((other) => other.id !== id),
@@ -83,12 +94,27 @@ export class PreciseStore {
   }
 
   #set(record: PreciseIndexRecord): void {
+    const before = this.#records.get(record.id);
+    if (before !== undefined) this.#listPackages(before, false);
     this.#records.set(record.id, record);
+    this.#listPackages(record, true);
     const others = this.forRepository(record.repositoryId).filter(({ id }) => id !== record.id);
     this.#setGroup(
       record.repositoryId,
       [...others, record].sort((a, b) => b.id - a.id),
     );
+  }
+
+  #listPackages({ id, counts }: PreciseIndexRecord, isListed: boolean): void {
+    const list = (map: Map<number, Set<number>>, packages: readonly number[]): void => {
+      for (const number of packages) {
+        const ids = map.get(number) ?? new Set();
+        if (isListed) map.set(number, ids.add(id));
+        else if (ids.delete(id) && ids.size === 0) map.delete(number);
+      }
+    };
+    list(this.#defining, counts?.packages?.defined ?? []);
+    list(this.#using, counts?.packages?.used ?? []);
   }
 
   #setGroup(repositoryId: number, records: readonly PreciseIndexRecord[]): void {

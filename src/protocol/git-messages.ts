@@ -3,7 +3,7 @@ import type { CommitData, Contributor, HistoryRequest } from "../git/history/com
 import type { EntryData } from "../git/objects/directories.js";
 import type { FileDiffData } from "../git/history/file-diffs.js";
 import type { RefData } from "../git/mirror/read-refs.js";
-import type { FindPrecise, PreciseAnswer } from "./precise-messages.js";
+import type { FindPrecise, FindSymbols, FoundSymbols, PreciseAnswer } from "./precise-messages.js";
 import type { SymbolMatch } from "../model/stream-events.js";
 import type { ShownSymbolKind } from "../model/symbol-kind.js";
 
@@ -37,6 +37,7 @@ export interface GitReadKinds {
   "read-files": { readonly request: ReadFiles; readonly answer: { readonly files: readonly FileAnswer[] } };
   "list-symbols": { readonly request: ListSymbols; readonly answer: ListedSymbols };
   "list-occurrences": { readonly request: ListOccurrences; readonly answer: ListedOccurrences };
+  "find-symbols": { readonly request: FindSymbols; readonly answer: FoundSymbols };
   "find-precise": { readonly request: FindPrecise; readonly answer: PreciseAnswer };
   "read-diff": { readonly request: ReadDiff; readonly answer: DiffPage };
   "read-blame": {

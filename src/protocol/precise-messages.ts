@@ -15,6 +15,28 @@ export interface FindPrecise {
   readonly placesMax: number;
 }
 
+/** Asks what the indexes of another repository say about symbols, each in its own commit. */
+export interface FindSymbols {
+  readonly kind: "find-symbols";
+  readonly repositoryId: number;
+  readonly symbols: readonly string[];
+  readonly want: PreciseQuestion;
+  readonly candidates: readonly PreciseCandidate[];
+  readonly placesMax: number;
+}
+
+export interface FoundSymbols {
+  readonly found: readonly SymbolsInIndex[];
+  readonly failures: readonly PreciseFailure[];
+}
+
+/** What one index says; those that have nothing are left out. */
+export interface SymbolsInIndex extends PrecisePlaces {
+  readonly commit: string;
+  /** The first of the symbols that it has. */
+  readonly about: AboutSymbol;
+}
+
 /** `prototypes` are what a symbol implements. */
 export type PreciseQuestion = "definitions" | "references" | "implementations" | "prototypes";
 
@@ -33,7 +55,7 @@ export interface PreciseFailure {
   readonly isDamage: boolean;
 }
 
-export interface FoundPrecise {
+export interface FoundPrecise extends PrecisePlaces {
   readonly indexId: number;
   /** The commit that was indexed, and how many commits lie between it and the one that was asked about. */
   readonly indexCommit: string;
@@ -44,6 +66,12 @@ export interface FoundPrecise {
   readonly about: AboutSymbol;
   /** Symbols of the index that implement it, wherever they are. */
   readonly implementationCount: number;
+  /** The symbols themselves, unless they exist only in the file, and the numbers of their packages: other repositories may have them. */
+  readonly symbols: readonly string[];
+  readonly packages: readonly number[];
+}
+
+export interface PrecisePlaces {
   readonly files: readonly PreciseFile[];
   readonly placeCount: number;
   /** Whether there may be more: beyond the limit, in lines that have changed, or, of uses, in what other indexes describe. */

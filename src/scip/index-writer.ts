@@ -1,6 +1,7 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { deflateSync } from "node:zlib";
 import { TrawlError } from "../base/errors.js";
+import type { PrecisePackages } from "../model/precise-index.js";
 import { crc32 } from "../native/memory/memory.js";
 import {
   encodeHeader,
@@ -14,7 +15,7 @@ import {
 } from "./format.js";
 import { NumberList } from "./number-list.js";
 import { definitionRole, type ScipSymbol } from "./scip-messages.js";
-import { isLocalSymbol } from "./scip-symbol.js";
+import { isLocalSymbol, packageNumber, symbolPackage } from "./scip-symbol.js";
 
 /**
  * Limits on what is in memory while an index is written. A million symbols in one document took more than the 384 MiB of heap that
@@ -34,6 +35,9 @@ export const writerLimits = {
   relations: 4_000_000,
   pathBytes: 64 * 2 ** 20,
 } as const;
+
+/** Packages of an index that are kept: their numbers are in the memory of the daemon. */
+const packagesMax = 2_000;
 
 /** UTF-16 units of JSON about the symbols of a document that exist only in it: it is read as a whole. What follows is left out. */
 const localTextUnitsMax = 4 << 20;
@@ -60,6 +64,7 @@ export interface WrittenIndex {
   readonly symbolCount: number;
   readonly occurrenceCount: number;
   readonly storedBytes: number;
+  readonly packages: PrecisePackages;
 }
 
 /**
@@ -216,7 +221,25 @@ export class PreciseIndexWriter {
       symbolCount: this.#symbols.size,
       occurrenceCount: this.#occurrenceCount,
       storedBytes: this.#offset,
+      packages: this.#packages(),
     };
+  }
+
+  /** Of symbols that have a place in the index. Of more packages than are kept, the first ones are. */
+  #packages(): PrecisePackages {
+    const postings = this.#postings.values();
+    const uses = new Uint8Array(this.#symbols.size);
+    for (let at = 0; at < postings.length; at += 2) uses[postings[at]] |= 1 + (postings[at + 1] & 1);
+    const isDefined = new Map<string, boolean>();
+    for (const [symbol, number] of this.#symbols) {
+      if (uses[number] === 0) continue;
+      const name = symbolPackage(symbol);
+      if (name === "" || (!isDefined.has(name) && isDefined.size >= packagesMax)) continue;
+      isDefined.set(name, isDefined.get(name) === true || (uses[number] & 2) !== 0);
+    }
+    const list = (wanted: boolean): number[] =>
+      [...isDefined].flatMap(([name, defined]) => (defined === wanted ? [packageNumber(name)] : []));
+    return { defined: list(true), used: list(false) };
   }
 
   close(): Promise<void> {

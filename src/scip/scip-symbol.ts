@@ -1,6 +1,31 @@
+import { createHash } from "node:crypto";
+
 /** Whether a symbol exists only in its document. */
 export function isLocalSymbol(symbol: string): boolean {
   return symbol.startsWith("local ");
+}
+
+/**
+ * The part of a symbol that names its package, as in `scip-typescript npm left-pad 1.3.0 `, up to the space before the descriptors; ""
+ * for a local symbol, and for one whose package has no name.
+ */
+export function symbolPackage(symbol: string): string {
+  if (isLocalSymbol(symbol)) return "";
+  // Scheme, manager, name and version, each with a space behind it; two spaces are one of the text.
+  const ends: number[] = [];
+  for (let at = symbol.indexOf(" "); at >= 0 && ends.length < 4; at = symbol.indexOf(" ", at + 1)) {
+    if (symbol.charAt(at + 1) === " ") at++;
+    else ends.push(at);
+  }
+  const [, managerEnd, nameEnd, versionEnd] = ends;
+  if (managerEnd === undefined || nameEnd === undefined || versionEnd === undefined) return "";
+  const name = symbol.slice(managerEnd + 1, nameEnd);
+  return name === "" || name === "." ? "" : symbol.slice(0, versionEnd + 1);
+}
+
+/** A package as a number. Two may have the same one, so whether a symbol is there is looked up. */
+export function packageNumber(name: string): number {
+  return createHash("sha256").update(name).digest().readUIntBE(0, 6);
 }
 
 /** What ends a descriptor, by the last character of the symbol. */

@@ -1,11 +1,14 @@
 import type {
   FoundPrecise,
+  PreciseFailure,
   PreciseFile,
   PrecisePlace,
   PreciseQuestion,
   PreciseRange,
+  SymbolsInIndex,
 } from "../../protocol/precise-messages.js";
-import { BlobSource } from "../../browse/git-sources.js";
+import { BlobSource, CommitSource } from "../../browse/git-sources.js";
+import { RepositorySource } from "../../browse/repository-source.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { folderDistance } from "./definition-ranking.js";
 import { SymbolSource } from "./match-sources.js";
@@ -26,6 +29,10 @@ export type Precision = "PRECISE" | "BY_NAME";
 
 /** Definitions of one name that are listed. */
 const definitionsMax = 200;
+
+/** Indexes of other repositories that are asked, and uses that are taken from one repository. */
+const elsewhereMax = 20;
+const elsewherePlacesMax = 200;
 
 /** A place in a file, both from 0. */
 export interface Position {
@@ -53,11 +60,78 @@ export async function askPrecise(
     candidates,
     placesMax: want === "references" ? referencesMax : definitionsMax,
   });
+  await reportFailures(failures, file.repository.name, { precise, log });
+  return found;
+}
+
+async function reportFailures(
+  failures: readonly PreciseFailure[],
+  repository: string,
+  { precise, log }: Pick<RequestContext["services"], "precise" | "log">,
+): Promise<void> {
   for (const { indexId, reason, isDamage } of failures)
     if (isDamage && indexId !== undefined) await precise.recordDamage(indexId, reason);
-    else
-      log.warn({ repository: file.repository.record.name, index: indexId, reason }, "an uploaded index was not read");
-  return found;
+    else log.warn({ repository, index: indexId, reason }, "an uploaded index was not read");
+}
+
+/** What an index of another repository says about a symbol. */
+interface ElsewhereSource extends SymbolsInIndex {
+  readonly shownCommit: CommitSource;
+}
+
+/** What is known in other repositories, as far as the viewer may read them, and whether there may be more. */
+interface Elsewhere {
+  readonly found: readonly ElsewhereSource[];
+  readonly limitHit: boolean;
+}
+
+/**
+ * What the newest indexes of other repositories say about the symbols of a place: those that define symbols of the same package in
+ * the same version, and for uses also those that have it.
+ */
+async function askElsewhere(
+  { symbols, packages }: FoundPrecise,
+  file: BlobSource,
+  want: PreciseQuestion,
+  context: RequestContext,
+): Promise<Elsewhere> {
+  const { services, repositories, git } = context;
+  const own = file.repository.record.id;
+  const isReadable = (id: number): boolean => id !== own && repositories.byId(id) !== undefined;
+  const isDefinition = want === "definitions" || want === "prototypes";
+  const indexes = services.precise.inPackages(packages, isDefinition, isReadable, elsewhereMax + 1);
+  const asked = [...indexes].slice(0, elsewhereMax);
+  const answers = await Promise.all(
+    asked.map(async ([repositoryId, candidates]): Promise<Elsewhere> => {
+      const record = repositories.byId(repositoryId);
+      if (record === undefined) return { found: [], limitHit: false };
+      const repository = new RepositorySource(record, undefined);
+      const placesMax = isDefinition ? definitionsMax : elsewherePlacesMax;
+      // What a name implements is a symbol itself: its definition is wanted.
+      const wanted = isDefinition ? "definitions" : want;
+      const answer = await git.run({
+        kind: "find-symbols",
+        repositoryId,
+        symbols,
+        want: wanted,
+        candidates,
+        placesMax,
+      });
+      await reportFailures(answer.failures, repository.name, services);
+      const found = answer.found.map((one) => ({ ...one, shownCommit: commitToShow(repository, one.commit) }));
+      return { found, limitHit: found.some(({ limitHit }) => limitHit) };
+    }),
+  );
+  const count = [...indexes.values()].reduce((sum, { length }) => sum + length, 0);
+  return {
+    found: answers.flatMap(({ found }) => found),
+    limitHit: count > elsewhereMax || answers.some(({ limitHit }) => limitHit),
+  };
+}
+
+/** Without a revision in its address if it is what the repository shows now. */
+function commitToShow(repository: RepositorySource, oid: string): CommitSource {
+  return new CommitSource(repository, oid, repository.indexedCommit("") === oid ? "" : undefined);
 }
 
 export interface NameDefinitions {
@@ -70,17 +144,45 @@ export interface NameDefinitions {
   readonly implementationCount: number;
 }
 
+/** Definitions that an index knows. */
+export interface PreciseDefinitions {
+  readonly found: FoundPrecise;
+  readonly definitions: readonly DefinitionSource[];
+  readonly isUnique: boolean;
+}
+
+/**
+ * The definitions of a name by an index of the repository or, of a symbol of a package that is in another one, by an index of that;
+ * undefined if no index knows any.
+ */
+export async function preciseDefinitions(
+  file: BlobSource,
+  at: Position | { readonly name: string },
+  context: RequestContext,
+): Promise<PreciseDefinitions | undefined> {
+  const found = await askPrecise(file, at, "definitions", context);
+  if (found === undefined) return undefined;
+  const elsewhere = found.placeCount > 0 ? undefined : await askElsewhere(found, file, "definitions", context);
+  const definitions =
+    elsewhere === undefined
+      ? definitionSources(found, file.commit, file)
+      : elsewhere.found.flatMap((one) => definitionSources({ ...one, name: found.name }, one.shownCommit, file));
+  if (definitions.length === 0) return undefined;
+  const isUnique = definitions.length === 1 && !(elsewhere ?? found).limitHit;
+  return { found, definitions: await documentDefinitions(definitions, context), isUnique };
+}
+
 /** The definitions of the name at a position: those of an uploaded index, otherwise candidates by name. Null if no name is there. */
 export async function definitionsAt(
   file: BlobSource,
   at: Position,
   context: RequestContext,
 ): Promise<NameDefinitions | null> {
-  const found = await askPrecise(file, at, "definitions", context);
-  if (found?.range !== undefined && found.placeCount > 0) {
-    const definitions = await documentDefinitions(definitionSources(found, file), context);
-    const { name, range, implementationCount } = found;
-    return { name, range, precision: "PRECISE", definitions, isUnique: isOnly(found), implementationCount };
+  const precise = await preciseDefinitions(file, at, context);
+  if (precise?.found.range !== undefined) {
+    const { definitions, isUnique } = precise;
+    const { name, range, implementationCount } = precise.found;
+    return { name, range, precision: "PRECISE", definitions, isUnique, implementationCount };
   }
   const byName = await findDefinitions(file, at.line, at.character, context);
   if (byName === null) return null;
@@ -106,15 +208,15 @@ async function documentDefinitions(
   return [{ ...first, documentation }, ...others];
 }
 
-/** Whether no other definition may exist, for example in a line that has changed. */
-export function isOnly({ placeCount, limitHit }: FoundPrecise): boolean {
-  return placeCount === 1 && !limitHit;
-}
-
-/** The definitions as symbols, in the order of the index. */
-export function definitionSources({ name, about, files }: FoundPrecise, file: BlobSource): DefinitionSource[] {
+/** The definitions as symbols, in the order of the index; `file` has what refers to them. */
+function definitionSources(
+  { name, about, files }: Pick<FoundPrecise, "name" | "about" | "files">,
+  commit: CommitSource,
+  file: BlobSource,
+): DefinitionSource[] {
+  const isOwn = commit === file.commit;
   return files.flatMap(({ path, language, places }) => {
-    const resource = fileAt(path, file);
+    const resource = fileAt(path, commit, file);
     return places.map(({ range: { start, end }, preview }) => {
       const from = `L${start.line + 1}:${start.character + 1}`;
       const url = start.line === end.line ? `?${from}-${end.line + 1}:${end.character + 1}` : `?L${start.line + 1}`;
@@ -123,7 +225,7 @@ export function definitionSources({ name, about, files }: FoundPrecise, file: Bl
         symbol: new SymbolSource(resource, language, symbol),
         signature: about.signature === "" ? preview.trim() : about.signature,
         documentation: about.documentation,
-        nearness: path === file.path ? ("SAME_FILE" as const) : ("SAME_REPOSITORY" as const),
+        nearness: !isOwn ? "OTHER_REPOSITORY" : path === file.path ? "SAME_FILE" : "SAME_REPOSITORY",
       };
     });
   });
@@ -164,14 +266,47 @@ export async function implementationsAt(
 async function preciseList(
   file: BlobSource,
   at: Position,
-  want: PreciseQuestion,
+  want: Exclude<PreciseQuestion, "definitions">,
   context: RequestContext,
 ): Promise<NameReferences | undefined> {
+  const listed = await listPrecise(file, at, want, context);
+  if (listed?.found.range === undefined) return undefined;
+  const { groups, limitHit } = listed;
+  const { name, range } = listed.found;
+  const files = groups.flatMap(({ commit, files: used }) => used.map((one) => referencesInFile(one, commit, file)));
+  const matchCount = groups.reduce((sum, { placeCount }) => sum + placeCount, 0);
+  return { name, range, precision: "PRECISE", matchCount, limitHit, files };
+}
+
+/** What the indexes say, by commit: that of the file first, then those of other repositories. */
+export interface ListedPrecise {
+  readonly found: FoundPrecise;
+  readonly groups: readonly {
+    readonly commit: CommitSource;
+    readonly files: readonly PreciseFile[];
+    readonly placeCount: number;
+  }[];
+  readonly limitHit: boolean;
+}
+
+/** The places of a name in its repository, and in others that may be read. Undefined if no index covers the name. */
+export async function listPrecise(
+  file: BlobSource,
+  at: Position | { readonly name: string },
+  want: Exclude<PreciseQuestion, "definitions">,
+  context: RequestContext,
+): Promise<ListedPrecise | undefined> {
   const found = await askPrecise(file, at, want, context);
-  if (found?.range === undefined) return undefined;
-  const { name, range, placeCount, limitHit } = found;
-  const files = nearestFirst(found, file).map((used) => referencesInFile(used, file));
-  return { name, range, precision: "PRECISE", matchCount: placeCount, limitHit, files };
+  if (found === undefined) return undefined;
+  const { placeCount } = found;
+  const elsewhere = await askElsewhere(found, file, want, context);
+  const own = { commit: file.commit, files: nearestFirst(found, file), placeCount };
+  const others = elsewhere.found.map(({ shownCommit, files, placeCount: count }) => ({
+    commit: shownCommit,
+    files: [...files].sort((a, b) => (a.path < b.path ? -1 : 1)),
+    placeCount: count,
+  }));
+  return { found, groups: [own, ...others], limitHit: found.limitHit || elsewhere.limitHit };
 }
 
 /** The same as a list of places. */
@@ -180,27 +315,33 @@ export async function referencePlaces(
   at: Position,
   context: RequestContext,
 ): Promise<readonly PlaceSource[]> {
-  const found = await askPrecise(file, at, "references", context);
-  if (found === undefined || found.placeCount === 0) return findReferences(file, at.line, at.character, context);
-  return preciseLocations({ ...found, files: nearestFirst(found, file) }, file);
+  const places = await precisePlaces(file, at, "references", context);
+  return places.length === 0 ? findReferences(file, at.line, at.character, context) : places;
 }
 
 /** The definitions of what implements the name at a position, or of what it implements. */
-export async function implementationPlaces(
+export function implementationPlaces(
   file: BlobSource,
   at: Position,
   want: "implementations" | "prototypes",
   context: RequestContext,
 ): Promise<readonly PlaceSource[]> {
-  const found = await askPrecise(file, at, want, context);
-  return found === undefined ? [] : preciseLocations(found, file);
+  return precisePlaces(file, at, want, context);
 }
 
-function preciseLocations({ files }: Pick<FoundPrecise, "files">, file: BlobSource): PlaceSource[] {
-  return files.flatMap(({ path, places }) => {
-    const resource = fileAt(path, file);
-    return places.map(({ range }) => makePlace(resource, range.start, lengthInLine(range)));
-  });
+async function precisePlaces(
+  file: BlobSource,
+  at: Position,
+  want: Exclude<PreciseQuestion, "definitions">,
+  context: RequestContext,
+): Promise<readonly PlaceSource[]> {
+  const { groups = [] } = (await listPrecise(file, at, want, context)) ?? {};
+  return groups.flatMap(({ commit, files }) =>
+    files.flatMap(({ path, places }) => {
+      const resource = fileAt(path, commit, file);
+      return places.map(({ range }) => makePlace(resource, range.start, lengthInLine(range)));
+    }),
+  );
 }
 
 /** Those of the file first, then those in folders near it. */
@@ -209,8 +350,8 @@ function nearestFirst({ files }: FoundPrecise, file: BlobSource): readonly Preci
   return [...files].sort((a, b) => rank(a) - rank(b) || (a.path < b.path ? -1 : 1));
 }
 
-function referencesInFile({ path, places }: PreciseFile, file: BlobSource): FileReferencesSource {
-  const resource = fileAt(path, file);
+function referencesInFile({ path, places }: PreciseFile, commit: CommitSource, file: BlobSource): FileReferencesSource {
+  const resource = fileAt(path, commit, file);
   const byLine = new Map<number, [PrecisePlace, ...PrecisePlace[]]>();
   for (const place of places) {
     const known = byLine.get(place.range.start.line);
@@ -237,8 +378,8 @@ function lengthInLine({ start, end }: PreciseRange): number {
   return start.line === end.line ? end.character - start.character : 0;
 }
 
-function fileAt(path: string, file: BlobSource): BlobSource {
-  return path === file.path ? file : new BlobSource(file.commit, path, undefined, undefined);
+function fileAt(path: string, commit: CommitSource, file: BlobSource): BlobSource {
+  return commit === file.commit && path === file.path ? file : new BlobSource(commit, path, undefined, undefined);
 }
 
 function wordRange({ line, character, length }: Position & { readonly length: number }): PreciseRange {

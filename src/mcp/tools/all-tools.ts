@@ -5,7 +5,7 @@ import { commitSearch, diffSearch } from "./history-tools.js";
 import { listRefs } from "./ref-tools.js";
 import { getContributorRepos, listRepos } from "./repository-tools.js";
 import { keywordSearch, nlsSearch, regexpSearch } from "./search-tools.js";
-import { findReferences, goToDefinition } from "./symbol-tools.js";
+import { findImplementations, findReferences, goToDefinition } from "./symbol-tools.js";
 
 /** Offered at every address: few tools leave an assistant more room to think. */
 const mainTools: readonly Tool[] = [
@@ -20,7 +20,13 @@ const mainTools: readonly Tool[] = [
   regexpSearch,
 ];
 
-const furtherTools: readonly Tool[] = [compareRevisions, findReferences, getContributorRepos, goToDefinition];
+const furtherTools: readonly Tool[] = [
+  compareRevisions,
+  findImplementations,
+  findReferences,
+  getContributorRepos,
+  goToDefinition,
+];
 
 /** The names of all tools. */
 export const toolNames: readonly string[] = [...mainTools, ...furtherTools].map(({ name }) => name).sort();

@@ -1,11 +1,17 @@
 import { escapeRegexp, wholeWord } from "../../base/text.js";
 import { shownPath } from "../../base/path-text.js";
-import { BlobSource } from "../../browse/git-sources.js";
+import { BlobSource, CommitSource } from "../../browse/git-sources.js";
+import { RepositorySource } from "../../browse/repository-source.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { type Candidate, type NameUse, rankDefinitions } from "../../graphql/sources/definition-ranking.js";
-import { askPrecise, definitionSources, isOnly } from "../../graphql/sources/precise-navigation.js";
-import { candidatesMax, listOccurrences, namePattern } from "../../graphql/sources/navigation.js";
-import type { FoundPrecise } from "../../protocol/precise-messages.js";
+import { type ListedPrecise, listPrecise, preciseDefinitions } from "../../graphql/sources/precise-navigation.js";
+import {
+  candidatesMax,
+  type DefinitionText,
+  listOccurrences,
+  namePattern,
+  readDefinition,
+} from "../../graphql/sources/navigation.js";
 import type { SymbolMatch } from "../../model/stream-events.js";
 import { commitPattern } from "../../graphql/sources/symbol-lists.js";
 import { quote } from "../../query/syntax/quote.js";
@@ -33,28 +39,21 @@ export const goToDefinition = defineTool({
     const commit = await findCommit(findRepository(name, context), rev, context);
     const entry = await requireFile(commit, plainPath(path), context);
     const file = new BlobSource(commit, entry.path, entry, undefined);
-    const precise = await askPrecise(file, { name: symbol }, "definitions", context);
-    if (precise !== undefined && precise.placeCount > 0) {
-      const definitions = definitionSources(precise, file);
+    const precise = await preciseDefinitions(file, { name: symbol }, context);
+    if (precise !== undefined) {
+      const { definitions, isUnique } = precise;
       return {
-        head: { symbol, matchCount: precise.placeCount, precision: "precise", isUnique: isOnly(precise) },
+        head: { symbol, matchCount: definitions.length, precision: "precise", isUnique },
         listName: "definitions",
-        items: definitions.map(
-          ({
-            symbol: {
-              line,
-              kind,
-              file: { path: definedIn },
-            },
-          }) => ({
-            repository: name,
-            path: definedIn,
-            line,
-            name: symbol,
-            commit: commit.oid,
-            kind: kind.toLowerCase(),
-          }),
-        ),
+        items: definitions.map(({ symbol: defined, signature, documentation }) => ({
+          repository: defined.file.repository.name,
+          path: defined.file.path,
+          line: defined.line,
+          name: symbol,
+          commit: defined.file.commit.oid,
+          kind: defined.kind.toLowerCase(),
+          ...textItem({ signature, documentation }),
+        })),
         excluded: [],
       };
     }
@@ -65,11 +64,31 @@ export const goToDefinition = defineTool({
     return {
       head: { symbol, matchCount: found.ranked.length, precision: "by name", isUnique: found.isUnique },
       listName: "definitions",
-      items: found.ranked.map(({ candidate }) => definitionItem(candidate)),
+      items: await Promise.all(
+        found.ranked.map(async ({ candidate }, at) => ({
+          ...definitionItem(candidate),
+          ...(at < textsMax ? await readText(candidate, context) : {}),
+        })),
+      ),
       excluded: found.excluded,
     };
   },
 });
+
+/** Definitions whose lines and comments are read. */
+const textsMax = 3;
+
+async function readText({ repository, path, commit: oid, line }: FoundSymbol, context: RequestContext) {
+  const record = context.repositories.byName(repository);
+  if (record === undefined || oid === undefined) return {};
+  const commit = new CommitSource(new RepositorySource(record, undefined), oid, undefined);
+  return textItem(await readDefinition({ file: new BlobSource(commit, path, undefined, undefined), line }, context));
+}
+
+/** Fields that would be empty are left out. */
+function textItem(text: DefinitionText): Partial<DefinitionText> {
+  return Object.fromEntries(Object.entries(text).filter(([, value]) => value !== ""));
+}
 
 interface FoundSymbol extends Candidate {
   readonly repository: string;
@@ -120,17 +139,50 @@ const lackingUses = {
     "there may be uses that the index does not have, as in lines that have changed and in other packages: search for the name",
 };
 
-/** Files with the lines that use the symbol, those of the given file first. */
-function preciseItems({ files }: FoundPrecise, repository: string, limit: number): object[] {
+/** Files with the lines of the places, those of the given file first and those of other repositories last. */
+function preciseItems({ groups }: ListedPrecise, limit: number): object[] {
   let left = limit;
-  return files.flatMap(({ path, language, places }) => {
-    const shown = places.slice(0, left);
-    left -= shown.length;
-    if (shown.length === 0) return [];
-    const lines = new Map(shown.map(({ range, preview }) => [range.start.line + 1, preview]));
-    return [{ repository, path, language, lines: [...lines].map(([line, text]) => ({ line, text })) }];
-  });
+  return groups.flatMap(({ commit: { repository, oid }, files }, group) =>
+    files.flatMap(({ path, language, places }) => {
+      const shown = places.slice(0, left);
+      left -= shown.length;
+      if (shown.length === 0) return [];
+      const lines = new Map(shown.map(({ range, preview }) => [range.start.line + 1, preview]));
+      const place = { repository: repository.name, path, language, ...(group === 0 ? {} : { commit: oid }) };
+      return [{ ...place, lines: [...lines].map(([line, text]) => ({ line, text })) }];
+    }),
+  );
 }
+
+function preciseAnswer(symbol: string, listed: ListedPrecise, limit: number) {
+  const matchCount = listed.groups.reduce((sum, { placeCount }) => sum + placeCount, 0);
+  return {
+    head: { symbol, matchCount, precision: "precise" },
+    items: preciseItems(listed, limit),
+    excluded: [...(matchCount > limit ? [moreUses] : []), ...(listed.limitHit ? [lackingUses] : [])],
+  };
+}
+
+export const findImplementations = defineTool({
+  name: "find_implementations",
+  title: "Find implementations",
+  description:
+    "Definitions of what implements an interface, trait or method that a file names, by an uploaded index; nothing is known without one.",
+  fields: { ...place, limit: integer(1, 1_000, 10, "Number of implementations.") },
+  run: async ({ repo: name, path, symbol, revision: rev, limit }, context) => {
+    const commit = await findCommit(findRepository(name, context), rev, context);
+    const entry = await requireFile(commit, plainPath(path), context);
+    const file = new BlobSource(commit, entry.path, entry, undefined);
+    const listed = await listPrecise(file, { name: symbol }, "implementations", context);
+    if (listed !== undefined) return { ...preciseAnswer(symbol, listed, limit), listName: "implementations" };
+    return {
+      head: { symbol, matchCount: 0 },
+      listName: "implementations",
+      items: [],
+      excluded: [{ reason: "index", message: "no uploaded index covers the name: search for it" }],
+    };
+  },
+});
 
 export const findReferences = defineTool({
   name: "find_references",
@@ -143,14 +195,9 @@ export const findReferences = defineTool({
     const entry = await requireFile(commit, plainPath(path), context);
     const file = entry.path;
     const source = new BlobSource(commit, file, entry, undefined);
-    const precise = await askPrecise(source, { name: symbol }, "references", context);
-    if (precise !== undefined && precise.placeCount > 0)
-      return {
-        head: { symbol, matchCount: precise.placeCount, precision: "precise" },
-        listName: "references",
-        items: preciseItems(precise, name, limit),
-        excluded: [...(precise.placeCount > limit ? [moreUses] : []), ...(precise.limitHit ? [lackingUses] : [])],
-      };
+    const precise = await listPrecise(source, { name: symbol }, "references", context);
+    if (precise?.groups.some(({ placeCount }) => placeCount > 0) === true)
+      return { ...preciseAnswer(symbol, precise, limit), listName: "references" };
     const pattern = `content:${quote(wholeWord(symbol))}`;
     const scope = `${everything} case:yes type:file repo:${quote(commitPattern(commit))}`;
     // A path that is not UTF-8 matches nothing here: its lines come with those of the others.

@@ -32,7 +32,7 @@ import type {
 } from "../../protocol/git-messages.js";
 import { mirrorPath, type ReadContext } from "./context.js";
 import { answerReadFiles, blobOptions } from "./files.js";
-import { answerFindPrecise } from "./precise-reads.js";
+import { answerFindPrecise, answerFindSymbols } from "./precise-reads.js";
 import { answerListOccurrences, answerListSymbols } from "./symbol-reads.js";
 import { ignoredCommitsPath, parseIgnoredCommits, readBlame } from "../../git/history/blame.js";
 import { readBlobs, readByGit } from "../../git/objects/read-blobs.js";
@@ -89,6 +89,8 @@ export async function answerGitRead(
       return answerListSymbols(request, context);
     case "find-precise":
       return answerFindPrecise(request, context);
+    case "find-symbols":
+      return answerFindSymbols(request, context);
     case "list-occurrences":
       return answerListOccurrences(request, context);
     case "read-diff":

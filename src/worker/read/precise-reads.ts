@@ -6,12 +6,15 @@ import { preciseFolder, preciseIndexName } from "../../model/precise-index.js";
 import type {
   AboutSymbol,
   FindPrecise,
+  FindSymbols,
   FoundPrecise,
+  FoundSymbols,
   PreciseAnswer,
   PreciseFailure,
   PreciseFile,
   PrecisePlace,
   PreciseRange,
+  SymbolsInIndex,
 } from "../../protocol/precise-messages.js";
 import { localBit, relationFlags, type SymbolText } from "../../scip/format.js";
 import {
@@ -25,6 +28,7 @@ import { shownKind } from "../../scip/kinds.js";
 import type { LineMap } from "../../scip/line-map.js";
 import type { LinePositions } from "../../scip/line-positions.js";
 import { findNearbyIndexes, type NearbyIndex } from "../../scip/nearby-commits.js";
+import { packageNumber, symbolPackage } from "../../scip/scip-symbol.js";
 import { mirrorPath, type ReadContext } from "./context.js";
 import { type CommitText, CommitTexts } from "./precise-texts.js";
 
@@ -33,6 +37,10 @@ const triedMax = 10;
 
 /** Relations of one symbol that are followed. */
 const relationsMax = 200;
+
+/** Symbols of one place that are looked up in other repositories, and their UTF-16 units. */
+const sharedMax = 50;
+const sharedUnitsMax = 100_000;
 
 /** Longer lines are cut around the place that is shown. */
 const previewLengthMax = 300;
@@ -53,6 +61,24 @@ export async function answerFindPrecise(request: FindPrecise, context: ReadConte
     if (found !== undefined) return { found, failures };
   }
   return { found: undefined, failures };
+}
+
+/** What the indexes of a repository say about symbols of another one, as `FoundPrecise` names them. */
+export async function answerFindSymbols(request: FindSymbols, context: ReadContext): Promise<FoundSymbols> {
+  closeDeleted(context);
+  const failures: PreciseFailure[] = [];
+  const found: SymbolsInIndex[] = [];
+  for (const candidate of request.candidates.slice(0, triedMax)) {
+    const { commit } = candidate;
+    const asked: FindPrecise = { ...request, kind: "find-precise", commit, path: "", at: { name: "" } };
+    const answer = await unlessUnreadable(candidate.id, failures, async () => {
+      const reader = openIndex(context, candidate.id);
+      if (reader === undefined) return undefined;
+      return new Look(asked, context, { ...candidate, distance: 0 }, reader, failures).findNamed(request.symbols);
+    });
+    if (answer !== undefined) found.push({ commit, ...answer });
+  }
+  return { found, failures };
 }
 
 /** Failures that this thread has reported: a question may follow each move of a pointer. */
@@ -192,8 +218,55 @@ class Look {
       range,
       about,
       implementationCount: this.#implementing(symbols, true).length,
+      ...this.#sharedSymbols(symbols),
       ...answer,
     };
+  }
+
+  /** What the index says about symbols of another one; undefined if it has no place to show. */
+  async findNamed(names: readonly string[]): Promise<Omit<SymbolsInIndex, "commit"> | undefined> {
+    const symbols = names.flatMap((name) => this.#reader.findSymbol(name) ?? []);
+    const [first] = symbols;
+    if (first === undefined) return undefined;
+    const placed = await this.#place(this.#hitsWanted(symbols), this.#index.root, this.#texts, this.#reader);
+    if (placed === undefined || placed.placeCount === 0) return undefined;
+    return { about: describe(this.#reader.symbol(first).text), ...placed };
+  }
+
+  #hitsWanted(symbols: readonly number[]): Hit[] {
+    switch (this.#request.want) {
+      case "definitions":
+        return symbols.flatMap((symbol) => [...this.#hits(symbol, true, undefined)]);
+      case "references":
+        return symbols.flatMap((symbol) => [...this.#hits(symbol, false, undefined)]);
+      case "implementations":
+      case "prototypes":
+        return this.#implementing(symbols, this.#request.want === "implementations").flatMap((symbol) => [
+          ...this.#hits(symbol, true, undefined),
+        ]);
+    }
+  }
+
+  /** The symbols that other indexes may have, too: with what is used like them, if uses are wanted, or what they implement. */
+  #sharedSymbols(symbols: readonly number[]): Pick<FoundPrecise, "symbols" | "packages"> {
+    const { want } = this.#request;
+    const used = symbols.flatMap((symbol) => this.#related(symbol, relationFlags.reference, undefined));
+    const wanted =
+      want === "prototypes"
+        ? this.#implementing(symbols, false)
+        : want === "references"
+          ? [...symbols, ...used]
+          : symbols;
+    const names: string[] = [];
+    let units = 0;
+    for (const symbol of new Set(wanted)) {
+      if (isLocal(symbol)) continue;
+      const name = this.#reader.symbol(symbol).text.symbol ?? "";
+      units += name.length;
+      if (names.length >= sharedMax || units > sharedUnitsMax) break;
+      if (symbolPackage(name) !== "") names.push(name);
+    }
+    return { symbols: names, packages: [...new Set(names.map((name) => packageNumber(symbolPackage(name))))] };
   }
 
   #textAbout(document: PreciseDocument, symbol: number): SymbolText {

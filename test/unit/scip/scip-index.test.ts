@@ -11,7 +11,7 @@ import { shownKind } from "../../../src/scip/kinds.js";
 import { LineMap } from "../../../src/scip/line-map.js";
 import { LinePositions } from "../../../src/scip/line-positions.js";
 import { splitIndex } from "../../../src/scip/scip-stream.js";
-import { symbolName } from "../../../src/scip/scip-symbol.js";
+import { symbolName, symbolPackage } from "../../../src/scip/scip-symbol.js";
 import { removeFolder } from "../../support/remove-folder.js";
 import { encodeScipIndex, indexWords, type ScipFile } from "../../support/scip-index.js";
 
@@ -225,6 +225,17 @@ t.test("names and kinds of symbols", async (t) => {
     ["`", "", "UNKNOWN"],
   ];
   for (const [symbol, name, kind] of rows) t.same([symbolName(symbol), shownKind(0, symbol)], [name, kind], symbol);
+  for (const [symbol, name] of [
+    ["scip-typescript npm @a/pkg 1.0 src/`a b.ts`/Box#", "scip-typescript npm @a/pkg 1.0 "],
+    ["s m two  words 1  0 d#", "s m two  words 1  0 "],
+    ["scip-java maven . . d#", ""],
+    ["s m  1 d#", ""],
+    ["s m n", ""],
+    ["local 1", ""],
+    ["", ""],
+    [" ".repeat(9), ""],
+  ] as const)
+    t.equal(symbolPackage(symbol), name, symbol);
   t.equal(shownKind(49, "a b c 1 Box#"), "STRUCT");
   t.equal(shownKind(0, "a b c 1 Box#", "interface Box"), "INTERFACE");
 });

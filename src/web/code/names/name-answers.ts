@@ -25,7 +25,7 @@ const referencesQuery = `query NameReferences($name: String!, $revision: String!
       blob(path: $path) {
         references(line: $line, character: $character) {
           matchCount limitHit precision
-          files { file { path url } lines { line preview url ranges { start end } } }
+          files { file { path url repository { name } } lines { line preview url ranges { start end } } }
         }
       }
     }
@@ -38,7 +38,7 @@ const implementationsQuery = `query NameImplementations($name: String!, $revisio
       blob(path: $path) {
         implementations(line: $line, character: $character) {
           matchCount limitHit precision
-          files { file { path url } lines { line preview url ranges { start end } } }
+          files { file { path url repository { name } } lines { line preview url ranges { start end } } }
         }
       }
     }
