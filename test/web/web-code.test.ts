@@ -481,6 +481,18 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
       await pointUntil(5, "helper", `int helper(int n) /* \ufffd${hostile} */`);
       await card.getByText("by name").waitFor();
       t.same(await findViolations(page), []);
+      await page.keyboard.press("r");
+      await panel.locator("a:focus").waitFor();
+      for (let i = 0; i < 2; i++) await page.keyboard.press("ArrowUp");
+      await page.keyboard.type("LIB.h");
+      await panel.getByText("1 use in 1 file shown").waitFor();
+      t.equal(await panel.locator("summary").count(), 1);
+      t.same(await findViolations(page), []);
+      await page.keyboard.press("Escape");
+      await panel.getByText("names/use.c 1").waitFor();
+      await page.keyboard.press("Escape");
+      await panel.waitFor({ state: "detached" });
+      await pointUntil(5, "helper", "by name");
       await page.keyboard.down("Control");
       await page.mouse.down();
       await page.mouse.up();

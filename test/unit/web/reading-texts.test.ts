@@ -1,5 +1,6 @@
 /** What the pages of files and commits make of texts. */
 import t from "tap";
+import { countUses, groupReferences } from "../../../src/web/code/names/reference-groups.js";
 import { textWithCode } from "../../../src/web/code/names/name-text.js";
 import { splitMessage } from "../../../src/web/code/commits/message-links.js";
 import { hasSwitch, readLineRange, withLineRange, withSwitch } from "../../../src/web/code/files/line-range.js";
@@ -108,4 +109,26 @@ t.test("code in what is written about a name", async (t) => {
     ["", ""],
   ] as const)
     t.equal(marked(text), parts);
+});
+
+t.test("uses by repository, and those whose path has a text", async (t) => {
+  const use = (name: string, path: string, ...counts: number[]) => ({
+    file: { path, url: `/${name}/${path}`, repository: { name } },
+    lines: counts.map((count, line) => ({
+      line,
+      preview: "",
+      url: "",
+      ranges: Array.from({ length: count }, () => ({ start: 0, end: 1 })),
+    })),
+  });
+  const files = [use("a/one", "src/Main.ts", 1, 2), use("b/two", "main.go", 0), use("a/one", "lib/x.ts", 1)];
+  const shown = (part: string): string =>
+    groupReferences(files, part)
+      .map(({ repository, count, files: found }) => `${repository} ${count} ${found.map(({ file }) => file.path)}`)
+      .join("; ");
+  t.equal(shown(""), "a/one 4 src/Main.ts,lib/x.ts; b/two 1 main.go", "a line of which no use is shown has one");
+  t.equal(shown(" MAIN "), "a/one 3 src/Main.ts; b/two 1 main.go");
+  t.equal(shown("two/main"), "b/two 1 main.go");
+  t.equal(shown("nowhere"), "");
+  t.equal(countUses({ lines: [] }), 0);
 });

@@ -1,7 +1,6 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { PagePath } from "../../../model/page-path.js";
 import type { Answer } from "../../api/use-graphql.js";
-import { formatAmount } from "../../ui/numbers.js";
 import { scrollable } from "../../ui/scrollable.js";
 import { ErrorText } from "../../ui/states.js";
 import type { Definition, Definitions } from "./name-answers.js";
@@ -71,9 +70,9 @@ export function NameCard({ card, page, enter, leave, go, show }: NameCardProps) 
         <button type="button" class="button" onClick={() => show("references")}>
           References <kbd>r</kbd>
         </button>
-        {answer.kind === "ready" && answer.value.implementationCount > 0 && (
+        {answer.kind === "ready" && mayBeImplemented(answer.value) && (
           <button type="button" class="button" onClick={() => show("implementations")}>
-            {formatAmount(answer.value.implementationCount, "implementation")} <kbd>i</kbd>
+            Implementations <kbd>i</kbd>
           </button>
         )}
       </p>
@@ -115,6 +114,11 @@ function NameText({ text, name }: { readonly text: string; readonly name: string
       {textWithCode(text).map(({ isCode, part }, i) => (isCode ? <code key={i}>{part}</code> : part))}
     </div>
   );
+}
+
+/** Whether an index may know what implements a name: in its own repository, or, of an interface, in others. */
+export function mayBeImplemented({ isPrecise, implementationCount, list: [first] }: Definitions): boolean {
+  return implementationCount > 0 || (isPrecise && first?.kind === "interface");
 }
 
 /** How an answer was found. */

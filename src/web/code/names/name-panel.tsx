@@ -1,5 +1,5 @@
-import { useEffect, useRef } from "preact/hooks";
-import { signal } from "@preact/signals";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { signal, useSignal } from "@preact/signals";
 import { wholeWord } from "../../../base/text.js";
 import type { PagePath } from "../../../model/page-path.js";
 import { repositoryFilter, searchUrl } from "../code-urls.js";
@@ -13,8 +13,9 @@ import {
   readReferences,
   type References,
 } from "./name-answers.js";
-import { type PanelPart, placeText, precisionText } from "./name-card.js";
+import { mayBeImplemented, type PanelPart, placeText, precisionText } from "./name-card.js";
 import { markedPreview, type NamePlace } from "./name-place.js";
+import { countUses, groupReferences } from "./reference-groups.js";
 import type { Answer } from "../../api/use-graphql.js";
 
 /** The panel beside the file. It stays while one goes from file to file. */
@@ -111,16 +112,16 @@ export function NamePanel() {
 
 /** Implementations are known of few names, and only by an index. */
 function partsToOffer(page: PagePath, place: NamePlace, part: PanelPart): readonly PanelPart[] {
-  const hasImplementations = (keptDefinitions(page, place)?.implementationCount ?? 0) > 0;
-  return hasImplementations || part === "implementations"
+  const known = keptDefinitions(page, place);
+  return (known !== undefined && mayBeImplemented(known)) || part === "implementations"
     ? ["definitions", "references", "implementations"]
     : ["definitions", "references"];
 }
 
-/** The arrows step through the links. */
+/** The arrows step through the links, the files and the filter. */
 function step(event: KeyboardEvent & { readonly currentTarget: HTMLElement }): void {
   if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
-  const links = [...event.currentTarget.querySelectorAll<HTMLElement>("a, summary")].filter(
+  const links = [...event.currentTarget.querySelectorAll<HTMLElement>("a, summary, input")].filter(
     (link) => link.getClientRects().length > 0,
   );
   const at = links.findIndex((link) => link.matches(":focus"));
@@ -191,7 +192,7 @@ function ReferenceList({ page, name, found }: ReferenceListProps) {
           : `${formatCount(matchCount)}${limitHit ? " or more" : ""} ${matchCount === 1 ? "use" : "uses"} in ${formatCount(files.length)} ${files.length === 1 ? "file" : "files"}, ${precision}.`}{" "}
         <a href={all}>Search for {found?.precision === "PRECISE" ? "the name" : "all"}</a>
       </p>
-      <FileGroups files={files} />
+      <FileGroups files={files} one="use" />
     </>
   );
 }
@@ -207,31 +208,82 @@ function ImplementationList({ found }: { readonly found: References | undefined 
           ? "Nothing that is indexed implements it."
           : `${formatAmount(matchCount, "implementation")}${limitHit ? " or more" : ""} in ${formatAmount(files.length, "file")}, precise.`}
       </p>
-      <FileGroups files={files} />
+      <FileGroups files={files} one="implementation" />
     </>
   );
 }
 
-function FileGroups({ files }: Pick<References, "files">) {
+/** With fewer files, nobody looks for one. */
+const filteredFilesMin = 2;
+
+/** Files with lines, by repository if there are several, and a filter for their paths. */
+function FileGroups({ files, one }: Pick<References, "files"> & { readonly one: string }) {
+  const wanted = useSignal("");
+  const groups = useMemo(() => groupReferences(files, wanted.value), [files, wanted.value]);
+  const isFiltered = wanted.value.trim() !== "";
+  const count = groups.reduce((sum, group) => sum + group.count, 0);
+  const fileCount = groups.reduce((sum, group) => sum + group.files.length, 0);
+  const hasSeveral = useMemo(() => new Set(files.map(({ file }) => file.repository.name)).size > 1, [files]);
   return (
     <>
-      {files.map(({ file, lines }, i) => (
-        <details key={file.path} open={i === 0 || lines.length < foldedCountMin}>
-          <summary>
-            {file.path} <span class="soft">{lines.length}</span>
-          </summary>
-          <ul class="name-list">
-            {lines.map(({ line, preview, ranges, url }) => (
-              <li key={url}>
-                <a href={url}>
-                  <span class="soft small">{line + 1}</span> <Preview preview={preview} ranges={ranges} />
-                </a>
-              </li>
-            ))}
-          </ul>
-        </details>
+      {files.length >= filteredFilesMin && (
+        <input
+          class="field"
+          type="search"
+          aria-label="Part of a path or repository"
+          placeholder="Filter by path"
+          value={wanted.value}
+          onInput={({ currentTarget }) => (wanted.value = currentTarget.value)}
+          onKeyDown={(event) => {
+            // The first Escape takes the filter away, the next one the panel.
+            if (event.key !== "Escape" || wanted.value === "") return;
+            event.preventDefault();
+            wanted.value = "";
+          }}
+        />
+      )}
+      <p class="soft small" role="status" hidden={!isFiltered}>
+        {isFiltered && `${formatAmount(count, one)} in ${formatAmount(fileCount, "file")} shown`}
+      </p>
+      {groups.map((group, at) => (
+        <section key={group.repository} aria-label={group.repository}>
+          {hasSeveral && (
+            <h2 class="name-repository small">
+              {group.repository} <span class="soft">{formatCount(group.count)}</span>
+            </h2>
+          )}
+          {group.files.map((used, i) => (
+            <FileLines key={used.file.url} used={used} isOpen={isFiltered || (at === 0 && i === 0)} />
+          ))}
+        </section>
       ))}
     </>
+  );
+}
+
+interface FileLinesProps {
+  readonly used: References["files"][number];
+  /** Whether it is open, however many lines it has. */
+  readonly isOpen: boolean;
+}
+
+function FileLines({ used, isOpen }: FileLinesProps) {
+  const { file, lines } = used;
+  return (
+    <details open={isOpen || lines.length < foldedCountMin}>
+      <summary>
+        {file.path} <span class="soft">{formatCount(countUses(used))}</span>
+      </summary>
+      <ul class="name-list">
+        {lines.map(({ line, preview, ranges, url }) => (
+          <li key={url}>
+            <a href={url}>
+              <span class="soft small">{line + 1}</span> <Preview preview={preview} ranges={ranges} />
+            </a>
+          </li>
+        ))}
+      </ul>
+    </details>
   );
 }
 
