@@ -207,7 +207,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   native: ["kernel", "memory", "process", "socket", "packs", "http"],
   query: ["syntax", "fields", "plan"],
   regexp: ["syntax", "analysis", "match"],
-  git: ["run", "attributes", "objects", "mirror", "history"],
+  git: ["run", "attributes", "objects", "mirror", "lfs", "history"],
   account: ["records", "settings", "ownership", "contexts", "identity", "sign-in", "directory"],
   sync: ["services", "queue", "housekeeping", "runner", "repositories"],
   graphql: ["sources", "resolvers", "execution"],

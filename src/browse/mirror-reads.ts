@@ -170,7 +170,8 @@ export class GitReads {
 
   /** The entry at a path, "" for the root; null if there is none. */
   async entry(commit: CommitSource, path: string): Promise<EntryData | null> {
-    const group = `${commit.repository.record.id}/${commit.oid}`;
+    const { id, lfsTree = "" } = commit.repository.record;
+    const group = `${id}/${commit.oid}/${lfsTree}`;
     const known = this.#cache.entries.get(`${group}/${path}`);
     return known !== undefined ? known.entry : this.#entries.get(group, path);
   }
@@ -271,8 +272,9 @@ export class GitReads {
   }
 
   async #readEntries(group: string, paths: readonly string[]): Promise<readonly (EntryData | null)[]> {
-    const [repositoryId, commit] = group.split("/");
-    const { entries } = await this.run({ kind: "read-entries", repositoryId: Number(repositoryId), commit, paths });
+    const [id, commit, tree] = group.split("/");
+    const lfsTree = tree === "" ? undefined : tree;
+    const { entries } = await this.run({ kind: "read-entries", repositoryId: Number(id), lfsTree, commit, paths });
     entries.forEach((entry, at) => this.#cache.entries.set(`${group}/${paths[at]}`, { entry }));
     return entries;
   }

@@ -278,7 +278,8 @@ export class Connections {
       store,
       repositories: repositories.map((repository) => {
         const { workTree = "" } = repository.source ?? {};
-        return { ...repository, source: { ...source, ...workingCopy(config, workTree) } };
+        const lfs = config.lfs ? true : undefined;
+        return { ...repository, lfs, source: { ...source, ...workingCopy(config, workTree) } };
       }),
       missing: new Set(missing),
       lastListed: "",

@@ -72,6 +72,7 @@ function toConfig(config: ConnectionConfig, listed: ListedRepository): Repositor
     topics: listed.topics.slice(0, topicsMax),
     metadata: {},
     history: "all",
+    lfs: config.lfs ? true : undefined,
     source: { ...findSource(config), ...workingCopy(config, listed.workTree) },
   };
 }

@@ -1,3 +1,4 @@
+import type { LfsContents } from "../git/lfs/lfs-contents.js";
 import type { StoredShard } from "../model/shard-record.js";
 import { assert } from "../base/assert.js";
 import { hasBit } from "../base/bits.js";
@@ -48,10 +49,20 @@ interface OldDocument {
   readonly oid: string;
   readonly branchMask: number;
   readonly isFile: boolean;
+  /** Whether it is a pointer of Git LFS whose contents were not there. */
+  readonly isLeftOut: boolean;
   readonly rules: PathRules;
   readonly skipReason: SkipReason;
   readonly contentBytes: number;
 }
+
+/** The contents of Git LFS with which a repository is to be indexed, and whether others were before. */
+export interface DeltaContents {
+  readonly current: LfsContents | undefined;
+  readonly areNew: boolean;
+}
+
+const noContents: DeltaContents = { current: undefined, areNew: false };
 
 /** The change of one path: for each branch bit, the blob that it has after the change. */
 interface PathChange {
@@ -99,8 +110,9 @@ export async function findDelta(
   snapshot: ShardSnapshot,
   verify: (reader: ShardReader) => void,
   stop: StopSignal,
+  contents: DeltaContents = noContents,
 ): Promise<Delta> {
-  const changes = await changedPaths(mirror, old, wanted, stop);
+  const changes = await changedPaths(mirror, old, wanted, contents.current, stop);
   const living = wanted.reduce((mask, branch) => mask | (1 << branch.bit), 0);
   const losesBranch = old.some((branch) => (living & (1 << branch.bit)) === 0);
   const documents = new Map<string, OldDocument[]>();
@@ -112,13 +124,20 @@ export async function findDelta(
     findRuleFiles(reader, repositoryId, shard, ruleFiles);
     if (losesBranch) findBranchless(reader, repositoryId, changes, shard, living, branchless);
   });
+  const pace = new Pace("the comparison of commits", stop);
+  const { current } = contents;
+  if (current !== undefined && contents.areNew) {
+    const refilled = new Map<string, OldDocument[]>();
+    forEachShard(shards, snapshot, (reader, shard) => findRefilled(reader, repositoryId, current, shard, refilled));
+    const added = await addRefilled(changes, refilled, current, living, pace);
+    forEachShard(shards, snapshot, (reader, shard) => findDocuments(reader, repositoryId, added, shard, documents));
+  }
   const rules = await rulesOfBranches(mirror, wanted, ruleFiles, changes, stop);
   const ruled = await changedRules(mirror, changes, ruleFiles, rules, stop);
   if (ruled.size > 0)
     forEachShard(shards, snapshot, (reader, shard) =>
       findRuled(reader, repositoryId, changes, ruled, shard, documents),
     );
-  const pace = new Pace("the comparison of commits", stop);
   await addRuled(changes, ruled, documents, rules, pace);
   const delta: Delta = {
     tombstones: new Map(),
@@ -130,9 +149,47 @@ export async function findDelta(
   for (const document of branchless) if (!changes.has(document.path.toString("latin1"))) addTombstone(document, delta);
   for (const [key, change] of changes) {
     if (pace.isDue) await pace.rest();
-    applyChange(change, documents.get(key) ?? [], living, rules, delta);
+    applyChange(change, documents.get(key) ?? [], living, rules, contents.current, delta);
   }
   return delta;
+}
+
+/** Adds the live documents of pointers that were indexed without the contents that they have, or with others, to `found`, by path. */
+function findRefilled(
+  reader: ShardReader,
+  repositoryId: number,
+  contents: LfsContents,
+  { tombstones }: SourceShard,
+  found: Map<string, OldDocument[]>,
+): void {
+  for (const document of liveDocuments(reader, repositoryId, tombstones)) {
+    const old = describeDocument(reader, document);
+    const { oid, isFile, isLeftOut, rules } = old;
+    const isRefilled = contents.find(oid) !== undefined || (!rules.isIgnored && contents.lacks(oid) !== isLeftOut);
+    if (isFile && isRefilled) addTo(found, old.path.toString("latin1"), old);
+  }
+}
+
+/** Adds them to the changes on the branches where the path has not changed. Returns the changes of other paths than before. */
+async function addRefilled(
+  changes: Map<string, PathChange>,
+  refilled: ReadonlyMap<string, readonly OldDocument[]>,
+  contents: LfsContents,
+  living: number,
+  pace: Pace,
+): Promise<ReadonlyMap<string, PathChange>> {
+  const added = new Map<string, PathChange>();
+  for (const [path, documents] of refilled) {
+    if (pace.isDue) await pace.rest();
+    const change = changes.get(path) ?? { path: documents[0].path, after: [] };
+    const changed = change.after.reduce((mask, { bit }) => mask | (1 << bit), 0);
+    for (const { oid, branchMask } of documents)
+      for (let mask = branchMask & living & ~changed, bit = 0; mask !== 0; mask >>>= 1, bit++)
+        if ((mask & 1) === 1) change.after.push({ bit, oid: contents.find(oid) ?? oid, isFile: true });
+    if (!changes.has(path)) added.set(path, change);
+    changes.set(path, change);
+  }
+  return added;
 }
 
 /** Only one shard is open at a time, because small ones share a buffer. */
@@ -283,6 +340,7 @@ async function changedPaths(
   mirror: string,
   old: readonly IndexedBranch[],
   wanted: readonly IndexedBranch[],
+  contents: LfsContents | undefined,
   stop: StopSignal,
 ): Promise<Map<string, PathChange>> {
   const changes = new Map<string, PathChange>();
@@ -290,19 +348,26 @@ async function changedPaths(
     const before = old.find((other) => other.bit === branch.bit);
     if (before === undefined || before.commit === branch.commit) continue;
     for (const change of await diffTrees(mirror, before.commit, branch.commit, stop))
-      recordChange(changes, branch.bit, change);
+      recordChange(changes, branch.bit, change, contents);
   }
   return changes;
 }
 
-function recordChange(changes: Map<string, PathChange>, bit: number, change: TreeChange): void {
+function recordChange(
+  changes: Map<string, PathChange>,
+  bit: number,
+  change: TreeChange,
+  contents: LfsContents | undefined,
+): void {
   const key = change.path.toString("latin1");
   let noted = changes.get(key);
   if (noted === undefined) {
     noted = { path: change.path, after: [] };
     changes.set(key, noted);
   }
-  noted.after.push({ bit, oid: change.newOid, isFile: isRegular(change.newMode) });
+  const isFile = isRegular(change.newMode);
+  const oid = (isFile && change.newOid !== null ? contents?.find(change.newOid) : undefined) ?? change.newOid;
+  noted.after.push({ bit, oid, isFile });
 }
 
 /** Adds the live documents of the changed paths to `found`, by path. */
@@ -363,6 +428,7 @@ function describeDocument(reader: ShardReader, document: number): OldDocument {
     oid: reader.oid(document),
     branchMask: reader.documentBranches[document],
     isFile: skipReason !== "not-regular",
+    isLeftOut: skipReason === "lfs",
     rules: rulesOfDocument(reader, document),
     skipReason,
     contentBytes: content < reader.contentCount ? reader.contentStart[content + 1] - reader.contentStart[content] : 0,
@@ -379,24 +445,26 @@ function applyChange(
   documents: readonly OldDocument[],
   living: number,
   rulesByBit: ReadonlyMap<number, CommitRules>,
+  contents: LfsContents | undefined,
   delta: Delta,
 ): void {
   const masks = new Map<string, { mask: number; oid: string; isFile: boolean; rules: PathRules }>();
-  const documentKey = (oid: string, isFile: boolean, rules: PathRules): string =>
-    `${oid}${isFile ? "" : "!"} ${rules.key}`;
-  for (const { oid, isFile, rules, branchMask } of documents)
-    masks.set(documentKey(oid, isFile, rules), { mask: branchMask & living, oid, isFile, rules });
+  const documentKey = (oid: string, isFile: boolean, rules: PathRules, isLeftOut: boolean): string =>
+    `${oid}${isFile ? "" : "!"}${isLeftOut ? "?" : ""} ${rules.key}`;
+  for (const { oid, isFile, rules, isLeftOut, branchMask } of documents)
+    masks.set(documentKey(oid, isFile, rules, isLeftOut), { mask: branchMask & living, oid, isFile, rules });
   for (const { bit, oid, isFile } of change.after) {
     for (const state of masks.values()) state.mask &= ~(1 << bit);
     if (oid === null) continue;
     const rules = isFile ? rulesAt(rulesByBit, bit).at(change.path) : noRules;
-    const key = documentKey(oid, isFile, rules);
+    const isLeftOut = isFile && !rules.isIgnored && contents?.lacks(oid) === true;
+    const key = documentKey(oid, isFile, rules, isLeftOut);
     const state = masks.get(key);
     if (state === undefined) masks.set(key, { mask: 1 << bit, oid, isFile, rules });
     else state.mask |= 1 << bit;
   }
   for (const document of documents) {
-    const key = documentKey(document.oid, document.isFile, document.rules);
+    const key = documentKey(document.oid, document.isFile, document.rules, document.isLeftOut);
     const state = masks.get(key);
     if (state !== undefined && state.mask !== 0 && state.mask === (document.branchMask & living)) {
       masks.delete(key);

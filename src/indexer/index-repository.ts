@@ -1,3 +1,4 @@
+import type { LfsContents } from "../git/lfs/lfs-contents.js";
 import { fileMode, type TreeEntry } from "../git/objects/objects.js";
 import { Pace } from "../base/pace.js";
 import { readBlobs, readByGit } from "../git/objects/read-blobs.js";
@@ -32,6 +33,7 @@ const fileTypeMask = 0o170000;
 /** A path and blob on certain branches, which becomes a document. */
 export interface Entry {
   readonly path: Buffer;
+  /** Of the contents of a pointer of Git LFS, if they are in the mirror. */
   readonly oid: string;
   /** True for a file; false for a symbolic link or a submodule. */
   readonly isFile: boolean;
@@ -61,6 +63,8 @@ export interface BlobReads {
 export interface IndexContext {
   /** Directory of the mirror. */
   readonly mirror: string;
+  /** Those of Git LFS, if the repository is indexed with them. */
+  readonly contents?: LfsContents | undefined;
   readonly repositoryId: number;
   readonly output: ShardOutput;
   readonly kernel: Kernel;
@@ -85,13 +89,14 @@ export interface BranchEntries {
 }
 
 /**
- * Every readable entry of the branches' trees. The same path and blob on several branches is one entry, unless it is a
+ * Every readable entry of the branches' trees, with `contents` in place of their pointers. The same path and blob on several branches is one entry, unless it is a
  * file on one and a link on another, or the commits have other rules for it.
  */
 export async function entriesOfBranches(
   mirror: string,
   branches: readonly IndexedBranch[],
   stop: StopSignal,
+  contents?: LfsContents,
 ): Promise<BranchEntries> {
   const known = new Map<string, Entry>();
   const entries: Entry[] = [];
@@ -114,13 +119,14 @@ export async function entriesOfBranches(
       const path = branches.length > 1 ? item.path.toString("latin1") : "";
       const own = isFile ? (rulesOfPath.get(path) ?? rules.at(item.path)) : noRules;
       if (isFile && branches.length > 1 && !rules.isEmpty) rulesOfPath.set(path, own);
-      const key = branches.length > 1 ? `${item.oid} ${isFile} ${own.key} ${path}` : "";
+      const oid = (isFile ? contents?.find(item.oid) : undefined) ?? item.oid;
+      const key = branches.length > 1 ? `${oid} ${isFile} ${own.key} ${path}` : "";
       const entry = branches.length > 1 ? known.get(key) : undefined;
       if (entry !== undefined) {
         entry.branchMask |= bit;
         continue;
       }
-      const added: Entry = { path: item.path, oid: item.oid, isFile, rules: own, branchMask: bit };
+      const added: Entry = { path: item.path, oid, isFile, rules: own, branchMask: bit };
       entries.push(added);
       if (branches.length > 1) known.set(key, added);
     }
@@ -167,6 +173,10 @@ export async function indexEntries(
     // First of all, because it tells a link from a file, even from a file with rules.
     if (!entry.isFile) {
       addSkipped(entry, "not-regular", context, counts);
+      continue;
+    }
+    if (context.contents?.lacks(entry.oid) === true) {
+      addSkipped(entry, "lfs", context, counts);
       continue;
     }
     if (context.quarantined.has(entry.oid)) {

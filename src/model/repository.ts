@@ -47,6 +47,8 @@ export interface RepositoryConfig extends RepositoryAttributes {
   readonly branches: readonly string[];
   /** Seconds between two syncs; if 0, the daemon chooses by how often the repository changes. */
   readonly intervalSeconds: number;
+  /** Whether the contents of files in Git LFS are indexed in place of their pointers. */
+  readonly lfs?: true | undefined;
   /** Absent if the operator has named the URL. */
   readonly source?: RemoteSource | undefined;
 }
@@ -127,6 +129,8 @@ export interface Repository extends RepositoryConfig {
   readonly vanished?: Vanished | undefined;
   /** Identifies where its history is cut because its source is shallow; "" or absent if it is whole. */
   readonly cut?: string | undefined;
+  /** The tree of the mirror that lists the contents of Git LFS with which it is indexed; absent if it is without them. */
+  readonly lfsTree?: string | undefined;
   /** Sentences about what of the repository is not indexed as one might expect; absent if there are none. */
   readonly warnings?: readonly string[] | undefined;
   /** Absent before its history was first indexed. */

@@ -10,6 +10,7 @@ export const skipReasons = {
   /** Not a reason: the document has its text, in the bytes of the file. */
   "not-decoded": { code: 7, explanation: "is not UTF-8 and its encoding is not certain: it is searched byte by byte" },
   ignored: { code: 8, explanation: "is left out by .sourcegraph/ignore of its commit" },
+  lfs: { code: 9, explanation: "is in Git LFS, and its contents are not here" },
 } as const;
 
 export type SkipReason = keyof typeof skipReasons;

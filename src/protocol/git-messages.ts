@@ -150,13 +150,19 @@ export interface ListRefs extends OfRepository {
   readonly countMax: number;
 }
 
-export interface ReadEntries extends OfRepository {
+/** A request about the files of a commit. */
+interface OfFiles extends OfRepository {
+  /** See `Repository`. */
+  readonly lfsTree: string | undefined;
+}
+
+export interface ReadEntries extends OfFiles {
   readonly kind: "read-entries";
   readonly commit: string;
   readonly paths: readonly string[];
 }
 
-export interface ListDirectory extends OfRepository {
+export interface ListDirectory extends OfFiles {
   readonly kind: "list-directory";
   readonly commit: string;
   readonly path: string;
@@ -286,7 +292,7 @@ export interface ReadBlame extends OfRepository {
   readonly blame: BlameRequest;
 }
 
-export interface CountLanguages extends OfRepository {
+export interface CountLanguages extends OfFiles {
   readonly kind: "count-languages";
   readonly commit: string;
   /** Counting lines means reading every file. */

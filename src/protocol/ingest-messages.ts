@@ -94,6 +94,8 @@ export interface FetchSettings {
   readonly memoryBytesMax: number;
   /** Disk space that must stay free. */
   readonly reserveBytes: number;
+  /** Of the contents of Git LFS in one mirror. */
+  readonly lfsBytesMax: number;
   readonly home: string;
   readonly sshCommand: string;
   readonly credentialHelper: string;
@@ -190,6 +192,8 @@ export type SyncOutcome =
       /** True if the new shards replace all previous ones; false if they and the tombstones are added to them. */
       readonly replaces: boolean;
       readonly tombstones: ReadonlyMap<number, readonly number[]>;
+      /** See `Repository`. */
+      readonly lfsTree: string | undefined;
       /** True if the mirror lacks objects, and what could be read of it was indexed nevertheless. */
       readonly lacksObjects: boolean;
     };

@@ -106,6 +106,8 @@ export interface CommitOfRepository {
   readonly repositoryId: number;
   /** Full oid. */
   readonly commit: string;
+  /** See `Repository`. */
+  readonly lfsTree?: string | undefined;
 }
 
 export interface ReadCommitAttributes {
@@ -136,6 +138,8 @@ export type CommitAttribute =
 export interface FindDocuments {
   readonly kind: "find-documents";
   readonly repositoryId: number;
+  /** See `Repository`. */
+  readonly lfsTree: string | undefined;
   /** An indexed branch with which the commits are compared; undefined if none is indexed. */
   readonly base: { readonly bit: number; readonly commit: string } | undefined;
   readonly commits: readonly string[];
@@ -183,6 +187,8 @@ export interface MissingPart {
 export interface CacheDocuments {
   readonly kind: "cache-documents";
   readonly repositoryId: number;
+  /** Whether the repository is indexed with contents of Git LFS: then a pointer has none. */
+  readonly hasLfs: boolean;
   readonly entries: Uint8Array;
   readonly bytes: CachedShardBytes;
   readonly limits: IndexLimits;

@@ -27,6 +27,7 @@ export function connection(changes: Partial<ApiConnection>): ApiConnection {
     permissionsProvider: "",
     userNames: {},
     prefix: "host/",
+    lfs: false,
     workingCopies: false,
     workingCopySeconds: 5,
     intervalSeconds: 3600,

@@ -7,8 +7,8 @@ import type { GitFixture } from "./git-fixture.js";
 
 const backend = join(execFileSync("git", ["--exec-path"], { encoding: "utf8" }).trim(), "git-http-backend");
 
-/** Answers a request in place of git. */
-export type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+/** Answers a request in place of git, when it has been read. */
+export type Answer = (request: IncomingMessage, response: ServerResponse, body: Buffer) => void;
 
 /** Chooses what answers a request; undefined for git. */
 type Choice = (request: IncomingMessage) => Answer | undefined;
@@ -22,7 +22,11 @@ export async function serveHttp(
 ): Promise<number> {
   const server = createHttpServer((request, response) => {
     const other = answer(request);
-    if (other !== undefined) request.resume().on("end", () => other(request, response));
+    const parts: Buffer[] = [];
+    if (other !== undefined)
+      request
+        .on("data", (part: Buffer) => parts.push(part))
+        .on("end", () => other(request, response, Buffer.concat(parts)));
     else if (request.headers.authorization === `Basic ${Buffer.from(accepted(request)).toString("base64")}`)
       runBackend(source, request, response);
     else response.writeHead(401, { "WWW-Authenticate": "Basic realm=x" }).end();

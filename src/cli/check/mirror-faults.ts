@@ -10,6 +10,7 @@ import { longReadLimits } from "../../git/run/child-limits.js";
 import { readIncompleteness } from "../../git/mirror/mirror-directory.js";
 import { localCommand } from "../../git/objects/objects.js";
 import { neverStop, runGit } from "../../git/run/run.js";
+import { readLfsContents } from "../../git/lfs/lfs-contents.js";
 import { entriesOfBranches } from "../../indexer/index-repository.js";
 import { type PathRules, rulesOfDocument } from "../../indexer/rules/path-rules.js";
 import { detachedName, type Repository, mirrorName, mirrorsFolder, workingCopyName } from "../../model/repository.js";
@@ -124,7 +125,9 @@ async function* documentFaults(
 ): AsyncGenerator<string> {
   const wanted = new Map<string, number>();
   try {
-    const { entries } = await entriesOfBranches(directory, repository.indexedBranches, neverStop);
+    const { lfsTree, indexedBranches } = repository;
+    const contents = lfsTree === undefined ? undefined : await readLfsContents(directory, lfsTree, neverStop);
+    const { entries } = await entriesOfBranches(directory, indexedBranches, neverStop, contents);
     for (const { oid, path, rules, branchMask } of entries) {
       const key = documentKey(oid, path, rules);
       wanted.set(key, ((wanted.get(key) ?? 0) | branchMask) >>> 0);

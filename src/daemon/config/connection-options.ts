@@ -163,6 +163,11 @@ export const connectionTable = {
     defaultText: "the host and a slash, or nothing for list, folder and command",
     description: "Begins the name of each repository.",
   },
+  lfs: {
+    kind: "boolean",
+    default: false,
+    description: "Whether files in Git LFS are searched and shown with their contents instead of their pointers.",
+  },
   workingCopies: {
     kind: "boolean",
     default: false,

@@ -102,6 +102,8 @@ function repositoryConfig(item: Partial<RepositoryOptions>, base: string): Repos
   for (const [name, row] of repositoryRows) {
     const value = item[name as keyof RepositoryOptions] ?? row.default;
     config[name === "interval" ? "intervalSeconds" : name] = name === "url" ? absoluteUrl(String(value), base) : value;
+    // Absent unless it is wanted, as in older records.
+    if (name === "lfs" && value !== true) config[name] = undefined;
   }
   return config as unknown as RepositoryConfig;
 }

@@ -742,6 +742,15 @@ export const optionTable = {
     unit: "bytes",
     description: "A fetch that receives more is aborted.",
   },
+  "git.maxLfsBytes": {
+    kind: "integer",
+    default: 2 ** 30,
+    min: 0,
+    max: 2 ** 45,
+    unit: "bytes",
+    description:
+      "For repositories with lfs: contents of Git LFS that the mirror of one repository keeps. Those of no indexed commit make room for others; the rest is left out.",
+  },
   "git.maxMemoryBytes": {
     kind: "integer",
     default: 2 ** 32,
@@ -854,6 +863,11 @@ export const repositoryTable = {
       "Where to read the token, or USER:PASSWORD, for an http(s) URL: a file or a systemd credential. It is read at each fetch.",
   },
   branches: { kind: "strings", default: [], description: "Branches to index in addition to the default branch." },
+  lfs: {
+    kind: "boolean",
+    default: false,
+    description: "Whether files in Git LFS are searched and shown with their contents instead of their pointers.",
+  },
   fork: { kind: "boolean", default: false, description: "A fork: excluded from searches without fork:yes." },
   archived: { kind: "boolean", default: false, description: "Archived: excluded from searches without archived:yes." },
   private: {

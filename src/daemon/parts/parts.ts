@@ -500,6 +500,7 @@ function fetchSettings({ sync, git }: ResolvedOptions): SyncSettings["fetch"] {
     credentialHelper: git.credentialHelper,
     followRedirects: git.followRedirects,
     networks: git.networks,
+    lfsBytesMax: git.maxLfsBytes,
   };
 }
 

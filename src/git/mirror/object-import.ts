@@ -29,7 +29,7 @@ export class ObjectImport {
 
   /** Resolves when git has written everything, and the commands in `text`, of one character per byte, are carried out. */
   async finish(text: string): Promise<void> {
-    await this.#send(Buffer.from(`${text}\ndone\n`, "latin1"));
+    await this.#send(Buffer.from(`${text}${text === "" ? "" : "\n"}done\n`, "latin1"));
     this.#child.stdin.end();
     await this.#ended;
   }

@@ -1,13 +1,14 @@
 import { lookup } from "node:dns/promises";
 import { constants } from "node:fs";
 import { open, realpath, stat } from "node:fs/promises";
-import { isIP } from "node:net";
+import { isIP, type LookupFunction } from "node:net";
 import { dirname, join, resolve, sep } from "node:path";
+import { checkedLookup } from "../../base/checked-lookup.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import { isPublicAddress, Networks } from "../../base/networks.js";
 import { proxyFor } from "../../base/proxies.js";
 import type { RemoteSource } from "../../model/repository.js";
-import { hostOfRemote, type HttpUrl, type RemoteUrl, type SshUrl } from "../run/remote-url.js";
+import { hostOfRemote, type HttpUrl, plainHost, type RemoteUrl, type SshUrl } from "../run/remote-url.js";
 
 /** A file that leads to another directory has one line, or a few with alternates. */
 const pointerBytesMax = 64 * 1024;
@@ -71,6 +72,32 @@ export class RemoteRules {
     const addresses = await resolveHost(host);
     for (const address of addresses) this.#requireOpen(remote, host, address);
     return [`${host}:${findPort(remote)}:${addresses.join(",")}`];
+  }
+
+  /**
+   * Throws `forbidden` if no request may go to a place that the server of a remote has named, as one of Git LFS does: such a place is
+   * at the host of the remote or of its source, or has a public address, or one in `git.networks`. A remote by https names none by http.
+   * Returns the lookup by which its name must be resolved; undefined if its addresses do not matter.
+   */
+  admitOther(url: URL, remote: HttpUrl, source: RemoteSource | undefined): LookupFunction | undefined {
+    const host = plainHost(url.hostname);
+    const refuse = (reason: string): never => {
+      throw new TrawlError(
+        "forbidden",
+        `the server of ${remote.text} names ${url.host}, where nothing is fetched: ${reason}`,
+      );
+    };
+    if (remote.scheme === "https" && url.protocol !== "https:") refuse("it is not reached by https");
+    const isOwn = host === hostOfRemote(remote) && (url.origin === remote.origin || url.protocol === "https:");
+    if ((isOwn && source?.hosts?.includes("*") !== true) || source?.hosts?.includes(host) === true) return undefined;
+    const refusal = (_: string, address: string): string | undefined =>
+      isPublicAddress(address) || this.#networks.has(address)
+        ? undefined
+        : `the address of ${host} (${address}) is not public: the operator has to list it in git.networks`;
+    const address = host === "localhost" || host.endsWith(".localhost") ? "127.0.0.1" : host;
+    if (isIP(address) === 0) return checkedLookup(refusal);
+    const reason = refusal(host, address);
+    return reason === undefined ? undefined : refuse(reason);
   }
 
   #requireOpen(remote: SshUrl | HttpUrl, host: string, address: string): void {

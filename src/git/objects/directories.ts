@@ -13,6 +13,8 @@ export interface EntryData {
   readonly oid: string;
   /** Size of a file, -1 if the mirror lacks its blob; 0 for other entries. */
   readonly byteCount: number;
+  /** Whether oid and size are those of contents in Git LFS, and not of their pointer. */
+  readonly isLfs?: true;
 }
 
 /** The whole tree. */

@@ -83,13 +83,22 @@ export class StoredObjects {
     return this.#readText(oid, objectKinds.tag);
   }
 
+  /** The bytes of a tree; undefined if it is not found, or is larger. */
+  readTree(oid: string, bytesMax: number): Buffer | undefined {
+    return this.#readObject(oid, objectKinds.tree, bytesMax);
+  }
+
   #readText(oid: string, wanted: number): string | undefined {
+    return this.#readObject(oid, wanted, commitBytesMax)?.toString("latin1");
+  }
+
+  #readObject(oid: string, wanted: number, bytesMax: number): Buffer | undefined {
     if (oid.length !== this.#oidLength) return undefined;
     const bytes = Buffer.from(oid, "hex");
     const [kind, size] = this.#packs.describe(bytes, 1);
-    if (kind !== wanted || size > commitBytesMax) return undefined;
+    if (kind !== wanted || size > bytesMax) return undefined;
     const text = Buffer.from(uninitializedBytes(size));
-    return this.#packs.read(bytes, text) ? text.toString("latin1") : undefined;
+    return this.#packs.read(bytes, text) ? text : undefined;
   }
 
   /**

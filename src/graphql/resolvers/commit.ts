@@ -139,6 +139,7 @@ async function countLanguages({ repository, oid }: CommitSource, withLines: bool
   const { languages } = await git.run({
     kind: "count-languages",
     repositoryId: repository.record.id,
+    lfsTree: repository.record.lfsTree,
     commit: oid,
     withLines,
   });

@@ -104,6 +104,7 @@ export const blob: ResolversOf<"GitBlob"> = {
   isSingleChild: (source, _, context) => isSingleChild(source, context),
   lfs: async (source, _, { git }) => {
     const entry = await git.entryOf(source);
+    if (entry.isLfs === true) return { byteSize: String(entry.byteCount) };
     if (entry.kind !== "file" || entry.byteCount < 0 || entry.byteCount > lfsBytesMax) return null;
     const size = lfsPointer.exec((await git.file(source, { kind: "text" }, undefined, undefined)).text)?.[1];
     return size === undefined ? null : { byteSize: size };
@@ -143,6 +144,7 @@ async function listing(
   const { entries, totalCount } = await git.run({
     kind: "list-directory",
     repositoryId: commit.repository.record.id,
+    lfsTree: commit.repository.record.lfsTree,
     commit: commit.oid,
     path,
     recursive: recursive ?? false,
@@ -169,6 +171,7 @@ async function isSingleChild(
   const { totalCount } = await git.run({
     kind: "list-directory",
     repositoryId: commit.repository.record.id,
+    lfsTree: commit.repository.record.lfsTree,
     commit: commit.oid,
     path: parent,
     recursive: false,

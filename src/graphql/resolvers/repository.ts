@@ -22,7 +22,13 @@ export const repository: ResolversOf<"Repository"> = {
     if (commit === null) return "";
     const {
       languages: [first],
-    } = await context.git.run({ kind: "count-languages", repositoryId: source.record.id, commit, withLines: false });
+    } = await context.git.run({
+      kind: "count-languages",
+      repositoryId: source.record.id,
+      lfsTree: source.record.lfsTree,
+      commit,
+      withLines: false,
+    });
     return first?.name ?? "";
   },
   commit: async (source, { rev, inputRevspec }, context) => {

@@ -144,6 +144,7 @@ export const listFiles = defineTool({
     const { entries, totalCount } = await context.git.run({
       kind: "list-directory",
       repositoryId: repository.record.id,
+      lfsTree: repository.record.lfsTree,
       commit: commit.oid,
       path: entry.path,
       recursive: false,

@@ -401,9 +401,9 @@ export function collectCommits(resolutions: readonly Resolution[]): readonly Com
 }
 
 export function commitAt(
-  { id, indexedBranches }: Repository,
+  { id, indexedBranches, lfsTree }: Repository,
   { bit, unindexed }: RevisionChoice,
 ): CommitOfRepository | undefined {
   const commit = unindexed?.commit ?? indexedBranches.find((branch) => branch.bit === bit)?.commit;
-  return commit === undefined ? undefined : { repositoryId: id, commit };
+  return commit === undefined ? undefined : { repositoryId: id, commit, lfsTree };
 }

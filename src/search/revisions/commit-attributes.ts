@@ -84,8 +84,10 @@ export class CommitAttributeReader {
     const about = JSON.stringify(question);
     const attributes = new Map<string, KnownAttribute>();
     const failures: AttributeFailure[] = [];
+    // With other contents of Git LFS, it has other files.
+    const keptKey = (commit: CommitOfRepository): string => `${about} ${commitKey(commit)} ${commit.lfsTree ?? ""}`;
     const asked = commits.filter((commit) => {
-      const kept = this.#kept.get(`${about} ${commitKey(commit)}`);
+      const kept = this.#kept.get(keptKey(commit));
       if (kept !== undefined) attributes.set(commitKey(commit), kept);
       return kept === undefined;
     });
@@ -107,7 +109,7 @@ export class CommitAttributeReader {
             });
           else {
             attributes.set(commitKey(commit), answer);
-            this.#kept.set(`${about} ${commitKey(commit)}`, answer);
+            this.#kept.set(keptKey(commit), answer);
           }
         });
       }

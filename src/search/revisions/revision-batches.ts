@@ -162,6 +162,7 @@ export class RevisionBatches {
       {
         kind: "find-documents",
         repositoryId: this.#repository.id,
+        lfsTree: this.#repository.lfsTree,
         base,
         commits,
         limits,
@@ -230,7 +231,14 @@ export class RevisionBatches {
     try {
       const { id, from, to } = shard;
       const { byteCount, sets, missingCount } = await reads.run<"cache-documents">(
-        { kind: "cache-documents", repositoryId: this.#repository.id, entries, bytes: { id, from, to }, limits },
+        {
+          kind: "cache-documents",
+          repositoryId: this.#repository.id,
+          hasLfs: this.#repository.lfsTree !== undefined,
+          entries,
+          bytes: { id, from, to },
+          limits,
+        },
         { timeoutMs, stop: control.memory, client },
       );
       cache.settle(shard, byteCount);
@@ -308,11 +316,12 @@ export async function rehearseReading(
 ): Promise<void> {
   const commit = indexedBase(repository)?.commit;
   if (commit === undefined) return;
+  const { lfsTree } = repository;
   const shared = { repositoryId: repository.id, limits };
   const options = { timeoutMs: rehearsalMs, stop, client: "" };
   const find = (live: FindDocuments["live"]): Promise<FoundDocuments> =>
     reads.run<"find-documents">(
-      { kind: "find-documents", ...shared, base: undefined, commits: [commit], live, cached: [] },
+      { kind: "find-documents", ...shared, lfsTree, base: undefined, commits: [commit], live, cached: [] },
       options,
     );
   const shards = view.shards.filter(({ record }) => record.repositoryIds.includes(repository.id));
@@ -326,7 +335,13 @@ export async function rehearseReading(
     try {
       const { id, from, to } = shard;
       await reads.run<"cache-documents">(
-        { kind: "cache-documents", ...shared, entries: part.entries, bytes: { id, from, to } },
+        {
+          kind: "cache-documents",
+          ...shared,
+          hasLfs: lfsTree !== undefined,
+          entries: part.entries,
+          bytes: { id, from, to },
+        },
         options,
       );
     } finally {

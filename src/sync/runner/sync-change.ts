@@ -107,7 +107,8 @@ function vanishedRecord(catalog: Catalog, outcome: SyncOutcome, now: string): Re
 function updatedRecord(catalog: Catalog, judge: LossJudge, outcome: ChangedOutcome): Repository[] {
   const repository = catalog.repository(outcome.repositoryId);
   if (repository === undefined) return [];
-  const { defaultBranch, indexedBranches, documentCount, contentBytes, skippedCounts, fetched, warnings } = outcome;
+  const { defaultBranch, indexedBranches, documentCount, contentBytes, skippedCounts, fetched, warnings, lfsTree } =
+    outcome;
   return [
     {
       ...repository,
@@ -121,6 +122,7 @@ function updatedRecord(catalog: Catalog, judge: LossJudge, outcome: ChangedOutco
       lastChanged: fetched,
       lastError: "",
       ...cutHistory(repository, outcome.cut),
+      lfsTree,
       warnings,
       vanished: undefined,
       quarantine: judge.afterSync(repository),

@@ -2,6 +2,7 @@ import { errorMessage, TrawlError } from "../../base/errors.js";
 import { type StopSignal, stopWhenSet } from "../../base/stop-signal.js";
 import { contentLimitsFor } from "../../indexer/classify.js";
 import { readCommitDate } from "../../git/history/commit-attributes.js";
+import type { LfsContents } from "../../git/lfs/lfs-contents.js";
 import type { Mirror } from "../../git/mirror/mirror.js";
 import {
   type DocumentCounts,
@@ -12,16 +13,10 @@ import {
   noCounts,
 } from "../../indexer/index-repository.js";
 import type { ShardOutput } from "../../indexer/shard-output.js";
-import {
-  branchCountMax,
-  detachedName,
-  type IndexedBranch,
-  type Repository,
-  workingCopyName,
-} from "../../model/repository.js";
+import { detachedName, type IndexedBranch, type Repository } from "../../model/repository.js";
 import type { SyncInput, SyncOutcome, SyncTask } from "../../protocol/ingest-messages.js";
 import { type IngestThread, stepAllowanceMs, timeAllowance } from "./ingest-thread.js";
-import { type Fetched, postProgress, requireExpected } from "./running-fetch.js";
+import { type Fetched, postProgress, requireExpected, wantedBranches } from "./running-fetch.js";
 import { assignBranchBits, type Delta, findDelta } from "../../indexer/index-changes.js";
 import type { ShardStore } from "../../store/shard-store.js";
 import { createHash } from "node:crypto";
@@ -31,17 +26,20 @@ import type { RefState } from "../../git/objects/refs.js";
 export async function indexFetched(
   thread: IngestThread,
   given: SyncInput,
-  { mirror, state, recreated, date, warnings: found }: Fetched,
+  { mirror, state, recreated, date, warnings: found, lfs }: Fetched,
   task: SyncTask,
   output: ShardOutput,
 ): Promise<SyncOutcome> {
   const { repository } = given;
-  const input = recreated ? { ...given, rebuild: true } : given;
+  const { contents } = lfs;
+  // Without the list of before, or without contents, it is not known which documents have some.
+  const loses = repository.lfsTree !== undefined && (contents === undefined || lfs.isLost);
+  const input = recreated || loses ? { ...given, rebuild: true } : given;
   const mayRefetch = given.mayRefetch && !recreated;
   const lacking = { kind: "lacking", repositoryId: repository.id } as const;
   requireExpected(given, state);
   const { cut } = mirror;
-  const warnings = [...findWarnings(repository, state), ...found];
+  const warnings = [...findWarnings(repository, state), ...found, ...lfs.warnings];
   if (cut !== "")
     warnings.push(
       "the history of the remote is cut off, as in a shallow clone: searches of commits and diffs lack the rest",
@@ -51,6 +49,7 @@ export async function indexFetched(
   if (
     !input.rebuild &&
     repository.generation > 0 &&
+    contents?.tree === repository.lfsTree &&
     areIndexed(repository.indexedBranches, wanted, repository.defaultBranch, defaultBranch)
   ) {
     // A restart may have interrupted the complete fetch.
@@ -62,7 +61,7 @@ export async function indexFetched(
   const name = stateName(wanted);
   requireNoQuarantine(repository, name);
   thread.activity.enter("comparing", repository.id, name, stepAllowanceMs);
-  const context = makeContext(thread, mirror.directory, repository, task, output);
+  const context = makeContext(thread, mirror.directory, contents, repository, task, output);
   const result = (await indexChanges(thread, input, wanted, context)) ?? (await indexWhole(thread, wanted, context));
   if (result === undefined || (result.counts.skippedCounts["missing"] ?? 0) > 0) await requireAccess(mirror);
   if (result === undefined) {
@@ -88,6 +87,7 @@ export async function indexFetched(
     reads: context.reads,
     replaces,
     tombstones,
+    lfsTree: contents?.tree,
     lacksObjects: lacks,
   };
 }
@@ -132,12 +132,14 @@ function requireNoQuarantine({ quarantine }: Repository, name: string): void {
 function makeContext(
   { kernel, activity }: IngestThread,
   mirror: string,
+  contents: LfsContents | undefined,
   repository: Repository,
   task: SyncTask,
   output: ShardOutput,
 ): IndexContext {
   return {
     mirror,
+    contents,
     repositoryId: repository.id,
     output,
     kernel,
@@ -223,6 +225,7 @@ async function findDeltaIfPossible(
       snapshot,
       (reader) => reader.verify("documents"),
       context.stop,
+      { current: context.contents, areNew: context.contents?.tree !== input.repository.lfsTree },
     );
   } catch (error) {
     if (error instanceof TrawlError && repairedByReading.has(error.code)) return undefined;
@@ -247,33 +250,17 @@ async function indexWhole(
 ): Promise<IndexResult | undefined> {
   const branches = [...wanted].map(([name, commit], bit) => ({ name, commit, bit }));
   const counts = noCounts();
-  const { entries, missingTreeCount, problems } = await entriesOfBranches(context.mirror, branches, context.stop);
+  const { entries, missingTreeCount, problems } = await entriesOfBranches(
+    context.mirror,
+    branches,
+    context.stop,
+    context.contents,
+  );
   if (entries.length === 0 && missingTreeCount > 0) return undefined;
   if (missingTreeCount > 0) counts.skippedCounts["missing"] = missingTreeCount;
   activity.enter("indexing", context.repositoryId, stateName(wanted), stepAllowanceMs);
   await indexEntries(entries, context, counts);
   return { branches, counts, replaces: true, tombstones: new Map(), problems };
-}
-
-/** The default branch, the configured branches and the working copy, if they exist. */
-export function wantedBranches(
-  state: RefState,
-  { branches: configured, source }: Pick<Repository, "branches" | "source">,
-): Map<string, string> {
-  const wanted = new Map<string, string>();
-  const own = source?.workingCopySeconds === undefined ? [] : [workingCopyName];
-  for (const name of [state.defaultBranch ?? "", ...configured, ...own]) {
-    const commit = state.branches.get(name);
-    if (commit !== undefined) wanted.set(name, commit);
-  }
-  if (state.defaultBranch === null && state.headCommit !== null) wanted.set(detachedName, state.headCommit);
-  if (wanted.size > branchCountMax) {
-    throw new TrawlError(
-      "bad-config",
-      `${wanted.size} branches would be indexed, but the limit is ${branchCountMax}. Reduce \`branches\` of this repository.`,
-    );
-  }
-  return wanted;
 }
 
 /** What of a repository is not indexed as its configuration or its remote might lead one to expect. */

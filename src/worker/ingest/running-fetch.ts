@@ -8,6 +8,7 @@ import { RedirectError } from "../../git/mirror/mirror-commands.js";
 import type { RefState } from "../../git/objects/refs.js";
 import { hostAndPort, parseRemoteUrl, redirectedUrl, type RemoteUrl } from "../../git/run/remote-url.js";
 import {
+  branchCountMax,
   detachedName,
   type Repository,
   type VanishedKind,
@@ -24,6 +25,7 @@ import {
   knownWorkingCopy,
   workingCopyLimits,
 } from "../../git/mirror/working-copy.js";
+import { type FetchedLfs, fetchLfs, knownLfs } from "./lfs-fetch.js";
 import { RemoteRules } from "../../git/mirror/remote-rules.js";
 import { withSecret } from "../../git/mirror/url-secret.js";
 import { SecretFiles } from "../../store/secret-files.js";
@@ -39,6 +41,7 @@ export interface Fetched {
   readonly date: string;
   /** Sentences about what was left out. */
   readonly warnings: readonly string[];
+  readonly lfs: FetchedLfs;
 }
 
 export type FetchOutcome =
@@ -107,7 +110,7 @@ async function tryToFetch(
 ): Promise<FetchOutcome> {
   try {
     requireOpen(input.repository);
-    return { kind: "fetched", fetched: await fetchOne(dataFolder, input, task.fetch, stop, onListed) };
+    return { kind: "fetched", fetched: await fetchOne(dataFolder, input, task, stop, onListed) };
   } catch (error) {
     if (error instanceof RateLimitError) {
       const { host, waitMs, isAsked, limit } = error;
@@ -130,16 +133,19 @@ function requireOpen({ url }: Repository): void {
 async function fetchOne(
   dataFolder: string,
   input: SyncInput,
-  fetch: FetchSettings,
+  task: SyncTask,
   stop: StopSignal,
   onListed: (listed: Fetched) => void,
 ): Promise<Fetched> {
   const { repository, secret, rebuild, recreate, isRequested } = input;
+  const { fetch } = task;
   if (rebuild && !recreate) {
     const mirror = await openMirror(dataFolder, repository, fetch, []);
     const known = await stateToRebuild(repository, mirror, stop);
-    if (known !== undefined)
-      return { mirror, state: known, recreated: false, date: new Date().toISOString(), warnings: [] };
+    if (known !== undefined) {
+      const lfs = await knownLfs(input, mirror, stop);
+      return { mirror, state: known, recreated: false, date: new Date().toISOString(), warnings: [], lfs };
+    }
   }
   const resolvedHosts = await requireRemote(dataFolder, repository, fetch);
   const url = secret === undefined ? undefined : withSecret(parseRemoteUrl(repository.url), secret);
@@ -148,15 +154,17 @@ async function fetchOne(
   for (let redirectCount = 0; ; redirectCount++) {
     const date = new Date().toISOString();
     const opened = mirror;
-    // The working copy is read when there is nothing to fetch any more.
+    // The working copy and the contents of LFS are read when there is nothing to fetch any more.
     const tell = (listed: RefState): void => {
-      if (repository.source?.workingCopySeconds === undefined)
-        onListed({ mirror: opened, state: listed, recreated: false, date, warnings: [] });
+      if (repository.source?.workingCopySeconds === undefined && !repository.lfs && repository.lfsTree === undefined)
+        onListed({ mirror: opened, state: listed, recreated: false, date, warnings: [], lfs: withoutLfs });
     };
     try {
       const state = recreate ? await mirror.refetch(stop, admit) : await mirror.sync(stop, isRequested, tell, admit);
       const read = await readWorkingCopy(dataFolder, input, mirror, state, fetch, stop);
-      return { mirror, recreated: recreate || state.recreated, date, ...read };
+      const branches = [...new Set(wantedBranches(read.state, repository).values())];
+      const lfs = await fetchLfs(dataFolder, input, task, mirror, branches, read.state, stop);
+      return { mirror, recreated: recreate || state.recreated, date, ...read, lfs };
     } catch (error) {
       if (!(error instanceof RedirectError) || redirectCount >= redirectsMax) throw error;
       const redirected = await openRedirected(dataFolder, repository, fetch, mirror.url, error.location);
@@ -165,6 +173,8 @@ async function fetchOne(
     }
   }
 }
+
+const withoutLfs: FetchedLfs = { contents: undefined, isLost: false, warnings: [] };
 
 /** A host redirects once for a repository that was renamed, and once to https. */
 const redirectsMax = 3;
@@ -320,6 +330,27 @@ function vanished(kind: VanishedKind, { name, defaultBranch }: SyncInput["reposi
     `${loss[kind]}: the index and the mirror are kept; if that is intended, run \`trawl repo sync ${name} --accept-empty\`; ` +
     "otherwise it is believed when all answers during sync.acceptEmptyHours are the same"
   );
+}
+
+/** The default branch, the configured branches and the working copy, if they exist. */
+export function wantedBranches(
+  state: RefState,
+  { branches: configured, source }: Pick<Repository, "branches" | "source">,
+): Map<string, string> {
+  const wanted = new Map<string, string>();
+  const own = source?.workingCopySeconds === undefined ? [] : [workingCopyName];
+  for (const name of [state.defaultBranch ?? "", ...configured, ...own]) {
+    const commit = state.branches.get(name);
+    if (commit !== undefined) wanted.set(name, commit);
+  }
+  if (state.defaultBranch === null && state.headCommit !== null) wanted.set(detachedName, state.headCommit);
+  if (wanted.size > branchCountMax) {
+    throw new TrawlError(
+      "bad-config",
+      `${wanted.size} branches would be indexed, but the limit is ${branchCountMax}. Reduce \`branches\` of this repository.`,
+    );
+  }
+  return wanted;
 }
 
 /** Time limit for a remote to list its refs. */

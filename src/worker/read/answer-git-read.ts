@@ -11,8 +11,9 @@ import {
   readHistory,
   readHistoryOids,
 } from "../../git/history/commits.js";
-import { listDirectory, listFileNames, readEntries } from "../../git/objects/directories.js";
-import { fileMode, hasStoredCommit, listTree } from "../../git/objects/objects.js";
+import { fillEntries } from "../../git/lfs/lfs-contents.js";
+import { type EntryData, listDirectory, listFileNames, readEntries } from "../../git/objects/directories.js";
+import { fileMode, hasStoredCommit, listTree, type TreeEntry } from "../../git/objects/objects.js";
 import { countFileLines, readDiff } from "../../git/history/file-diffs.js";
 import { listRefs } from "../../git/mirror/read-refs.js";
 import type {
@@ -28,6 +29,7 @@ import type {
   PrintDirectory,
   ReadBlame,
   ReadDiff,
+  ReadEntries,
   ReadSubmodules,
 } from "../../protocol/git-messages.js";
 import { mirrorPath, type ReadContext } from "./context.js";
@@ -76,7 +78,7 @@ export async function answerGitRead(
     case "list-refs":
       return refsPage(mirror, request, context);
     case "read-entries":
-      return { entries: await readEntries(mirror, request.commit, request.paths, stop) };
+      return { entries: await filledEntries(mirror, request, context) };
     case "list-directory":
       return directoryPage(mirror, request, context);
     case "print-directory":
@@ -104,6 +106,23 @@ export async function answerGitRead(
     case "read-submodules":
       return answerReadSubmodules(request, context);
   }
+}
+
+/** With the contents of Git LFS that the mirror has. */
+async function filledEntries(
+  mirror: string,
+  { commit, paths, lfsTree }: ReadEntries,
+  { stop }: ReadContext,
+): Promise<readonly (EntryData | null)[]> {
+  const entries = await readEntries(mirror, commit, paths, stop);
+  const found = entries.filter((entry) => entry !== null);
+  const filled = await fillEntries(mirror, lfsTree, found, fillEntry, stop);
+  const byEntry = new Map(found.map((entry, i) => [entry, filled[i]]));
+  return entries.map((entry) => entry && (byEntry.get(entry) ?? entry));
+}
+
+function fillEntry(entry: EntryData, oid: string, byteCount: number): EntryData {
+  return { ...entry, oid, byteCount, isLfs: true };
 }
 
 async function contributorsPage(
@@ -136,7 +155,7 @@ async function directoryPage(
   request: ListDirectory,
   { stop }: ReadContext,
 ): Promise<GitReadAnswer<"list-directory">> {
-  const { commit, path, recursive, entryKinds, countMax } = request;
+  const { commit, path, recursive, entryKinds, countMax, lfsTree } = request;
   const entries = (await listDirectory(mirror, commit, path, recursive, stop)).filter(
     ({ kind }) => entryKinds.length === 0 || entryKinds.includes(kind),
   );
@@ -144,7 +163,8 @@ async function directoryPage(
   const ordered = recursive
     ? entries
     : [...entries.filter(({ kind }) => kind === "directory"), ...entries.filter(({ kind }) => kind !== "directory")];
-  return { entries: ordered.slice(0, countMax), totalCount: ordered.length };
+  const shown = await fillEntries(mirror, lfsTree, ordered.slice(0, countMax), fillEntry, stop);
+  return { entries: shown, totalCount: ordered.length };
 }
 
 async function printedDirectory(
@@ -295,14 +315,16 @@ interface CountedFile {
  * files whose paths do not decide.
  */
 async function answerCountLanguages(
-  { repositoryId, commit, withLines }: CountLanguages,
+  { repositoryId, lfsTree, commit, withLines }: CountLanguages,
   context: ReadContext,
 ): Promise<GitReadAnswer<"count-languages">> {
   const mirror = mirrorPath(context, repositoryId);
-  const [entries, lines] = await Promise.all([
+  const [listed, lines] = await Promise.all([
     listTree(mirror, commit, "with-sizes", context.stop),
     withLines ? countFileLines(mirror, commit, context.stop) : new Map<string, number>(),
   ]);
+  const fill = (entry: TreeEntry, oid: string, size: number): TreeEntry => ({ ...entry, oid, size });
+  const entries = await fillEntries(mirror, lfsTree, listed, fill, context.stop);
   const counts = new Map<string, { name: string; byteCount: number; lineCount: number }>();
   const add = ({ path, byteCount }: CountedFile, name: string | undefined): void => {
     if (name === undefined) return;
@@ -312,7 +334,7 @@ async function answerCountLanguages(
     counts.set(name, count);
   };
   const unknown: CountedFile[] = [];
-  const rules = await readCommitRules(mirror, ruleFiles(entries), context.stop);
+  const rules = await readCommitRules(mirror, ruleFiles(listed), context.stop);
   const pace = new Pace("the counting of languages", context.stop);
   for (const { mode, path, oid, size } of entries) {
     if (pace.isDue) await pace.rest();

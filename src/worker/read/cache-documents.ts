@@ -1,4 +1,5 @@
 import { TrawlError } from "../../base/errors.js";
+import { parsePointer, pointerBytesMax } from "../../git/lfs/pointer.js";
 import { StoredObjects } from "../../git/objects/stored-objects.js";
 import { readBlobs } from "../../git/objects/read-blobs.js";
 import {
@@ -44,6 +45,7 @@ export async function answerKeepDocuments(request: CacheDocuments, context: Read
   const shard = new CachedShardBuilder(
     request.repositoryId,
     contentLimitsFor(request.limits),
+    request.hasLfs,
     context,
     Buffer.from(context.arena, from, to - from),
   );
@@ -112,7 +114,7 @@ function readStored(
   const wanted: (readonly [string, MissingEntry[]])[] = [];
   for (const [oid, entries] of entriesOf) {
     const [{ blobBytes }] = entries;
-    if (blobBytes < 0 || blobBytes > contentBytesMax) continue;
+    if (blobBytes < 0 || blobBytes > contentBytesMax || shard.mayBePointer(blobBytes)) continue;
     if (!shard.areTooLarge(entries, blobBytes)) wanted.push([oid, entries]);
     else {
       shard.addWithoutText(entries, blobBytes);
@@ -156,6 +158,7 @@ const noBytes = Buffer.alloc(0);
 class CachedShardBuilder {
   readonly #repositoryId: number;
   readonly #limits: ContentLimits;
+  readonly #hasLfs: boolean;
   readonly #context: ReadContext;
   readonly #builder: ShardBuilder;
   /** By content. */
@@ -165,9 +168,10 @@ class CachedShardBuilder {
   missingCount = 0;
 
   /** Caller guarantees: the shard fits into `buffer`. */
-  constructor(repositoryId: number, limits: ContentLimits, context: ReadContext, buffer: Buffer) {
+  constructor(repositoryId: number, limits: ContentLimits, hasLfs: boolean, context: ReadContext, buffer: Buffer) {
     this.#repositoryId = repositoryId;
     this.#limits = limits;
+    this.#hasLfs = hasLfs;
     this.#context = context;
     this.#builder = new ShardBuilder(context.kernel, buffer);
   }
@@ -185,6 +189,11 @@ class CachedShardBuilder {
   /** Room for the texts that are added by `addWritten`. */
   get room(): Buffer {
     return this.#builder.room;
+  }
+
+  /** Whether a blob of this size has to be looked at, because a pointer of Git LFS is left out. */
+  mayBePointer(byteCount: number): boolean {
+    return this.#hasLfs && byteCount > 0 && byteCount <= pointerBytesMax;
   }
 
   /** Whether no entry of a blob of this size has content. */
@@ -208,6 +217,11 @@ class CachedShardBuilder {
 
   /** The entries of one blob. */
   addBlob(entries: readonly MissingEntry[], content: Buffer): void {
+    // Contents that the mirror has are in place of their pointers.
+    if (this.mayBePointer(content.length) && parsePointer(content) !== undefined) {
+      for (const entry of entries) this.addSkipped(entry, "lfs");
+      return;
+    }
     const { path } = entries.find((entry) => !isTooLarge(content.length, entry.path, this.#limits)) ?? entries[0];
     const { text, skipReason } = textToIndex(content, path, this.#limits, this.#context.kernel);
     this.#add(entries, text, content.length, skipReason, (oid) => this.#builder.addContent(oid, text));

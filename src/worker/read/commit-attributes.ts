@@ -6,6 +6,7 @@ import { encodePathMasks } from "../../protocol/people-table.js";
 import type {
   CommitAttribute,
   CommitAttributes,
+  CommitOfRepository,
   CommitQuestion,
   HasFile,
   ReadCommitAttributes,
@@ -13,6 +14,8 @@ import type {
 import { authoredPathsMax, AuthorMasks } from "./author-masks.js";
 import { mirrorPath, type ReadContext } from "./context.js";
 import { BlobReader } from "../../git/objects/blob-reader.js";
+import { fillEntries } from "../../git/lfs/lfs-contents.js";
+import { parsePointer } from "../../git/lfs/pointer.js";
 import { fileMode, listTree, type TreeEntry } from "../../git/objects/objects.js";
 import { contentLimitsFor, isTooLarge, textToIndex } from "../../indexer/classify.js";
 import { hasText as isTextual } from "../../model/skip-reason.js";
@@ -27,9 +30,9 @@ export async function answerCommitAttributes(
 ): Promise<CommitAttributes> {
   return {
     attributes: await Promise.all(
-      commits.map(async ({ repositoryId, commit }): Promise<CommitAttribute> => {
+      commits.map(async (asked): Promise<CommitAttribute> => {
         try {
-          return await answer(question, mirrorPath(context, repositoryId), commit, context);
+          return await answer(question, mirrorPath(context, asked.repositoryId), asked, context);
         } catch (error) {
           if (error instanceof TrawlError && error.code === "cancelled") throw error;
           return { kind: "failed", error: serializeError(error) };
@@ -42,13 +45,13 @@ export async function answerCommitAttributes(
 async function answer(
   question: CommitQuestion,
   directory: string,
-  commit: string,
+  { commit, lfsTree }: CommitOfRepository,
   context: ReadContext,
 ): Promise<CommitAttribute> {
   const { stop } = context;
   switch (question.kind) {
     case "has-file":
-      return { kind: "known", holds: await hasFile(question, directory, commit, context), bytes: undefined };
+      return { kind: "known", holds: await hasFile(question, directory, commit, lfsTree, context), bytes: undefined };
     case "commit-date":
       return {
         kind: "known",
@@ -108,18 +111,27 @@ const silenceMs = 60_000;
  * Whether the commit has a file that satisfies the condition: for indexed branches the index answers this, with the
  * same rules for what counts as text. All paths are listed; texts are read one after another until one matches.
  */
-async function hasFile(question: HasFile, directory: string, commit: string, context: ReadContext): Promise<boolean> {
+async function hasFile(
+  question: HasFile,
+  directory: string,
+  commit: string,
+  lfsTree: string | undefined,
+  context: ReadContext,
+): Promise<boolean> {
   const { path, content } = question;
   const matcher = path === "" ? undefined : compileRegexp(path, true);
-  const entries = await listTree(directory, commit, content === "" ? "without-sizes" : "with-sizes", context.stop);
+  const listed = await listTree(directory, commit, content === "" ? "without-sizes" : "with-sizes", context.stop);
+  const fill = (entry: TreeEntry, oid: string, size: number): TreeEntry => ({ ...entry, oid, size });
+  const entries = content === "" ? listed : await fillEntries(directory, lfsTree, listed, fill, context.stop);
   const named = matcher === undefined ? entries : entries.filter((entry) => matcher.test(entry.path));
-  return content === "" ? named.length > 0 : hasText(question, named, directory, context);
+  return content === "" ? named.length > 0 : hasText(question, named, directory, lfsTree !== undefined, context);
 }
 
 async function hasText(
   { content: source, limits }: HasFile,
   entries: readonly TreeEntry[],
   directory: string,
+  hasLfs: boolean,
   context: ReadContext,
 ): Promise<boolean> {
   const contentLimits = contentLimitsFor(limits);
@@ -138,6 +150,8 @@ async function hasText(
   try {
     await reader.read(oids(), (i, outcome) => {
       if (isFound || outcome.kind !== "content") return;
+      // Contents that the mirror has are in place of their pointers.
+      if (hasLfs && parsePointer(outcome.content) !== undefined) return;
       const { text, skipReason } = textToIndex(outcome.content, files[i].path, contentLimits, context.kernel);
       if (isTextual(skipReason)) isFound = hasMatch(source, text, files[i].path, context);
     });

@@ -3,6 +3,7 @@ import type { StoredShard } from "../../model/shard-record.js";
 import { hasBit, setBit } from "../../base/bits.js";
 import { TrawlError } from "../../base/errors.js";
 import { Pace } from "../../base/pace.js";
+import { type LfsContents, readLfsContents } from "../../git/lfs/lfs-contents.js";
 import { blobSizes } from "../../git/objects/read-blobs.js";
 import { compareAlong, type PathState, type TreeChain } from "../../git/objects/tree-chain.js";
 import {
@@ -64,7 +65,7 @@ type Sources = Map<string, TextSource>;
  * the directory of a file with rules that differs, unless a commit has so many that none has an effect.
  */
 export async function answerFindDocuments(request: FindDocuments, context: ReadContext): Promise<FoundDocuments> {
-  const { chain: trees, base } = await buildChain(request, context);
+  const { chain: trees, base } = await buildFilledChain(request, context);
   const { rules, ruled } = await findRules(request, context, trees, base);
   const chain = base === undefined ? trees : addRuled(request, context, trees, base.bit, rules, ruled);
   const sets = new CommitSets(chain.commits.length);
@@ -119,6 +120,26 @@ function openLive(
   const reader = readers.open(id, bytes, store().guard.faultCount);
   reader.requireChecksum(checksum);
   return reader;
+}
+
+/** The chain with the contents of Git LFS in place of their pointers, as in the shards. */
+async function buildFilledChain(request: FindDocuments, context: ReadContext) {
+  const { repositoryId, lfsTree } = request;
+  const { chain, base } = await buildChain(request, context);
+  if (lfsTree === undefined) return { chain, base };
+  const contents = await readLfsContents(mirrorPath(context, repositoryId), lfsTree, context.stop);
+  const pace = new Pace("the search", context.stop);
+  const paths = new Map<string, readonly PathState[]>();
+  for (const [path, states] of chain.paths) {
+    if (pace.isDue) await pace.rest();
+    paths.set(path, isRulePath(bytesOfPath(path)) ? states : states.map((state) => fillState(state, contents)));
+  }
+  return { chain: { ...chain, paths }, base };
+}
+
+function fillState(state: PathState, contents: LfsContents): PathState {
+  const oid = state.isFile && state.oid !== null ? contents.find(state.oid) : undefined;
+  return oid === undefined ? state : { ...state, oid };
 }
 
 /** Without the base if its commit no longer exists in the mirror, after a force-push and a repack. */

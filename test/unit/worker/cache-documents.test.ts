@@ -61,12 +61,23 @@ async function build(t: Test, source: GitFixture, commit: string): Promise<Shard
     readers: new ReaderCache(),
     stop: neverStop,
   };
-  const question = { repositoryId: 7, base: undefined, commits: [commit], limits, live: [], cached: [] };
+  const question = {
+    repositoryId: 7,
+    lfsTree: undefined,
+    base: undefined,
+    commits: [commit],
+    limits,
+    live: [],
+    cached: [],
+  };
   const { parts } = await answerFindDocuments({ kind: "find-documents", ...question }, context);
   t.equal(parts.length, 1);
   const [{ entries, shardBytesMax }] = parts;
   const bytes = { id: 1, from: 4096, to: 4096 + Math.ceil(shardBytesMax / 8) * 8 };
-  const made = await answerKeepDocuments({ kind: "cache-documents", repositoryId: 7, entries, bytes, limits }, context);
+  const made = await answerKeepDocuments(
+    { kind: "cache-documents", repositoryId: 7, hasLfs: false, entries, bytes, limits },
+    context,
+  );
   t.ok(made.byteCount <= shardBytesMax);
   t.equal(made.missingCount, 0);
   const reader = new ShardReader(1, new Uint8Array(context.arena, bytes.from, made.byteCount));

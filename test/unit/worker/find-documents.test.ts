@@ -88,7 +88,16 @@ class Reading {
     const shard = this.#shard;
     assert.ok(shard !== undefined);
     const live = [{ id: shard.id, checksum: shard.checksum, tombstones: undefined }];
-    const question = { kind: "find-documents", repositoryId, base, commits, limits, live, cached: [] } as const;
+    const question = {
+      kind: "find-documents",
+      repositoryId,
+      lfsTree: undefined,
+      base,
+      commits,
+      limits,
+      live,
+      cached: [],
+    } as const;
     const answer = await answerFindDocuments(question, this.#context);
     const found = new Map<string, string[]>(answer.commits.map((commit) => [commit, []]));
     const add = (document: string, set: number): void => {
@@ -100,7 +109,7 @@ class Reading {
     let missingCount = 0;
     for (const { entries, shardBytesMax, documentCount } of answer.parts) {
       const bytes = { id: 1_000, from: 4_096, to: 4_096 + Math.ceil(shardBytesMax / 8) * 8 };
-      const part = { kind: "cache-documents", repositoryId, entries, bytes, limits } as const;
+      const part = { kind: "cache-documents", repositoryId, hasLfs: false, entries, bytes, limits } as const;
       const { sets, byteCount } = await answerKeepDocuments(part, this.#context);
       const reader = new ShardReader(1_000, new Uint8Array(this.#context.arena, bytes.from, byteCount));
       sets.forEach((set, document) => add(printDocument(reader, document), set));

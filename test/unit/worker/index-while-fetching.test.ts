@@ -38,6 +38,7 @@ class Scene {
         credentialHelper: "",
         followRedirects: access.followRedirects,
         networks: [],
+        lfsBytesMax: 0,
       },
       isPatient: true,
       stop: new Int32Array(new SharedArrayBuffer(4)),
@@ -72,7 +73,8 @@ class Scene {
   async fetched({ repository }: SyncInput): Promise<Fetched> {
     const mirror = await openMirror(this.#dataFolder, repository, this.task.fetch, []);
     const state = await mirror.sync(neverStop);
-    return { mirror, state, recreated: false, warnings: [], date: "2026-01-01T00:00:00Z" };
+    const lfs = { contents: undefined, isLost: false, warnings: [] };
+    return { mirror, state, recreated: false, warnings: [], lfs, date: "2026-01-01T00:00:00Z" };
   }
 
   /** The outcome if the remote lists `listed`, and the fetch ends as given. */

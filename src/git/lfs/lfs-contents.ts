@@ -1,0 +1,151 @@
+import { BoundedMap } from "../../base/bounded-map.js";
+import { TrawlError } from "../../base/errors.js";
+import { fileMode, localCommand } from "../objects/objects.js";
+import { blobSizes } from "../objects/read-blobs.js";
+import { isOid } from "../objects/refs.js";
+import { StoredObjects } from "../objects/stored-objects.js";
+import { runGit, type StopSignal } from "../run/run.js";
+
+/** Pointers of one repository; each takes 100 bytes in its tree. */
+export const lfsPointersMax = 100_000;
+
+const treeBytesMax = lfsPointersMax * 128;
+
+const leftOutEnding = ".left-out";
+
+/**
+ * The contents of a repository's pointers: blobs of its mirror, so that whatever reads blobs reads them. A tree of the mirror lists them:
+ * the name of an entry is the oid of a pointer, and its blob has the contents; of a pointer without contents, the name ends with
+ * `.left-out`. The reference `refs/trawl/lfs` keeps it all alive.
+ */
+export class LfsContents {
+  /** The oid of the tree. */
+  readonly tree: string;
+  readonly #blobs: ReadonlyMap<string, string>;
+  readonly #leftOut: ReadonlySet<string>;
+
+  constructor(tree: string, blobs: ReadonlyMap<string, string>, leftOut: ReadonlySet<string>) {
+    this.tree = tree;
+    this.#blobs = blobs;
+    this.#leftOut = leftOut;
+  }
+
+  /** The oid of the blob with the contents of a pointer; undefined for any other blob, and if there are none. */
+  find(oid: string): string | undefined {
+    return this.#blobs.get(oid);
+  }
+
+  /** Whether it is a pointer whose contents are not there. */
+  lacks(oid: string): boolean {
+    return this.#leftOut.has(oid);
+  }
+
+  /** The oids of contents by those of their pointers. */
+  get blobs(): ReadonlyMap<string, string> {
+    return this.#blobs;
+  }
+
+  get leftOut(): ReadonlySet<string> {
+    return this.#leftOut;
+  }
+}
+
+/** The lines of `git mktree` for it. `none` is the oid of a blob that the mirror has. */
+export function listLfsContents(
+  blobs: ReadonlyMap<string, string>,
+  leftOut: ReadonlySet<string>,
+  none: string,
+): string {
+  const lines = [...blobs].map(([pointer, blob]) => `100644 blob ${blob}\t${pointer}\n`);
+  for (const pointer of leftOut) lines.push(`100644 blob ${none}\t${pointer}${leftOutEnding}\n`);
+  return lines.join("");
+}
+
+/** By the oid of the tree, in bytes of it. */
+const kept = new BoundedMap<string, { readonly contents: LfsContents; readonly byteCount: number }>(
+  64 << 20,
+  ({ byteCount }) => 256 + 3 * byteCount,
+);
+
+/** The contents that a tree of the mirror lists. Throws `git` if it cannot be read, `cancelled` if stopped. */
+export async function readLfsContents(directory: string, tree: string, stop: StopSignal): Promise<LfsContents> {
+  const known = kept.get(tree);
+  if (known !== undefined) return known.contents;
+  const bytes = readStored(directory, tree, stop) ?? (await readByGit(directory, tree, stop));
+  const blobs = new Map<string, string>();
+  const leftOut = new Set<string>();
+  const oidBytes = tree.length / 2;
+  for (let at = 0; at < bytes.length; ) {
+    const space = bytes.indexOf(32, at);
+    const end = bytes.indexOf(0, space);
+    if (space < 0 || end < 0 || end + 1 + oidBytes > bytes.length) throw unreadable(directory, tree);
+    const name = bytes.toString("latin1", space + 1, end);
+    const pointer = name.endsWith(leftOutEnding) ? name.slice(0, -leftOutEnding.length) : name;
+    if (!isOid(pointer)) throw unreadable(directory, tree);
+    if (pointer === name) blobs.set(pointer, bytes.toString("hex", end + 1, end + 1 + oidBytes));
+    else leftOut.add(pointer);
+    at = end + 1 + oidBytes;
+  }
+  const contents = new LfsContents(tree, blobs, leftOut);
+  kept.set(tree, { contents, byteCount: bytes.length });
+  return contents;
+}
+
+/** Undefined if it is not found without git. */
+function readStored(directory: string, tree: string, stop: StopSignal): Buffer | undefined {
+  const objects = StoredObjects.open(directory, tree.length, stop);
+  try {
+    return objects?.readTree(tree, treeBytesMax);
+  } finally {
+    objects?.close();
+  }
+}
+
+async function readByGit(directory: string, tree: string, stop: StopSignal): Promise<Buffer> {
+  const { stdout } = await runGit({
+    ...localCommand(stop),
+    args: [`--git-dir=${directory}`, "cat-file", "tree", tree],
+    outputBytesMax: treeBytesMax,
+    exitCodes: [],
+  });
+  return stdout;
+}
+
+function unreadable(directory: string, tree: string): TrawlError {
+  return new TrawlError("git", `the list ${tree} of contents of Git LFS in ${directory} is damaged`);
+}
+
+/** A file of a commit, as it is listed. */
+interface ListedFile {
+  readonly oid: string;
+  readonly mode: number;
+}
+
+const fileTypeMask = 0o170000;
+
+/**
+ * The entries with the contents of Git LFS in place of their pointers, as the tree `lfsTree` lists them; all as they are if it is
+ * undefined. `fill` gets the oid and the size of contents. Throws like `readLfsContents`.
+ */
+export async function fillEntries<Entry extends ListedFile>(
+  directory: string,
+  lfsTree: string | undefined,
+  entries: readonly Entry[],
+  fill: (entry: Entry, oid: string, size: number) => Entry,
+  stop: StopSignal,
+): Promise<readonly Entry[]> {
+  if (lfsTree === undefined) return entries;
+  const contents = await readLfsContents(directory, lfsTree, stop);
+  const found = entries.flatMap(({ oid, mode }, i) => {
+    const blob = (mode & fileTypeMask) === (fileMode.regular & fileTypeMask) ? contents.find(oid) : undefined;
+    return blob === undefined ? [] : [{ i, blob }];
+  });
+  const filled = [...entries];
+  const sizes = await blobSizes(
+    directory,
+    found.map(({ blob }) => blob),
+    stop,
+  );
+  found.forEach(({ i, blob }, at) => (filled[i] = fill(entries[i], blob, sizes[at])));
+  return filled;
+}

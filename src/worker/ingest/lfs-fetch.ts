@@ -1,0 +1,478 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { BoundedMap } from "../../base/bounded-map.js";
+import { monotonicMs } from "../../base/deadline.js";
+import { errorMessage, TrawlError } from "../../base/errors.js";
+import { replaceFile } from "../../base/replace-file.js";
+import { readLfsFilters } from "../../git/lfs/lfs-attributes.js";
+import { type LfsContents, lfsPointersMax } from "../../git/lfs/lfs-contents.js";
+import { LfsFolder } from "../../git/lfs/lfs-folder.js";
+import { hasSha256, LfsServer, type OnLfsObject } from "../../git/lfs/lfs-server.js";
+import { dropLfsContents, findLfsContents, LfsStore, stateFile } from "../../git/lfs/lfs-store.js";
+import { type LfsPointer, parsePointer, pointerBytesMax } from "../../git/lfs/pointer.js";
+import type { Mirror } from "../../git/mirror/mirror.js";
+import { RemoteRules } from "../../git/mirror/remote-rules.js";
+import { diffTrees } from "../../git/objects/objects.js";
+import { blobSizes, readBlobs } from "../../git/objects/read-blobs.js";
+import { listReadable } from "../../git/objects/readable-tree.js";
+import { isOid, type RefState } from "../../git/objects/refs.js";
+import type { StopSignal } from "../../git/run/run.js";
+import { contentLimitsFor, isTooLarge } from "../../indexer/classify.js";
+import { isRegular } from "../../indexer/index-repository.js";
+import { isRulePath } from "../../indexer/rules/commit-rules.js";
+import type { SyncInput, SyncTask } from "../../protocol/ingest-messages.js";
+
+/** One object, which is in memory as a whole. */
+const objectBytesMax = 64 << 20;
+
+/** In one sync; the next one goes on. */
+const syncBytesMax = 256 << 20;
+const syncCountMax = 10_000;
+const syncMs = 300_000;
+
+/** Commits of branches and tags that are not indexed whose pointers are looked for, in one sync. */
+const otherCommitsMax = 200;
+
+/** A shorter blob is no pointer. */
+const pointerBytesMin = 100;
+
+/** What was not there is asked for again after this time, which doubles each time that nothing has come; a requested sync always asks. */
+const retryMsMin = 60_000;
+const retryMsMax = 6 * 3_600_000;
+const retries = new BoundedMap<number, { readonly atMs: number; readonly delayMs: number }>(10_000, () => 1);
+
+const readSilenceMs = 60_000;
+const reasonsShownMax = 5;
+
+/** A pointer in the mirror whose contents are left out. */
+interface LeftOut extends LfsPointer {
+  /** The oid of the blob that is the pointer. */
+  readonly blob: string;
+  /** One of its paths, of one character per byte. */
+  readonly path: string;
+  /** Why: the end of a sentence. */
+  readonly reason: string;
+}
+
+/** What is known of a mirror: with it, only what has changed is looked at. */
+interface LfsState {
+  /** The list of contents to which it belongs. */
+  readonly tree: string;
+  /** Commits whose pointers are known. */
+  readonly commits: readonly string[];
+  readonly leftOut: readonly LeftOut[];
+  /** Of all contents in the mirror. */
+  readonly byteCount: number;
+}
+
+export interface FetchedLfs {
+  /** Undefined if the repository has none, because it is not to have them or because they cannot be had for now. */
+  readonly contents: LfsContents | undefined;
+  /** Whether the list with which the repository was indexed is lost. */
+  readonly isLost: boolean;
+  /** Sentences about what is left out. */
+  readonly warnings: readonly string[];
+}
+
+const nothing: FetchedLfs = { contents: undefined, isLost: false, warnings: [] };
+
+/** What of Git LFS the mirror has, without asking for more. */
+export async function knownLfs({ repository }: SyncInput, mirror: Mirror, stop: StopSignal): Promise<FetchedLfs> {
+  if (repository.lfs !== true) return nothing;
+  const contents = await findLfsContents(mirror.directory, stop);
+  return { contents, isLost: false, warnings: describe(readState(mirror.directory)?.leftOut ?? []) };
+}
+
+/**
+ * Brings the contents of Git LFS of a mirror up to date with its branches: of the pointers in the commits that are indexed, and as far as
+ * that is cheap in the others that branches and tags name. What cannot be had is left out, with the reason, and asked for again later.
+ * Throws `cancelled` if stopped.
+ */
+export async function fetchLfs(
+  dataFolder: string,
+  input: SyncInput,
+  task: SyncTask,
+  mirror: Mirror,
+  wanted: readonly string[],
+  state: RefState,
+  stop: StopSignal,
+): Promise<FetchedLfs> {
+  const { repository } = input;
+  if (repository.lfs !== true) {
+    // While documents with contents are indexed, searches read them.
+    if (repository.lfsTree === undefined) await dropLfsContents(mirror.directory, stop);
+    return nothing;
+  }
+  const { lfsTree } = repository;
+  const kept = await findLfsContents(mirror.directory, stop);
+  const indexed =
+    lfsTree === undefined || lfsTree === kept?.tree ? kept : await findLfsContents(mirror.directory, stop, lfsTree);
+  const known = kept ?? indexed;
+  let isLost = lfsTree !== undefined && indexed === undefined;
+  try {
+    const fetch = new LfsFetch(dataFolder, input, task, mirror, known, stop);
+    // The reference is lost where a mirror is built anew, or all of its references are written at once.
+    if (kept === undefined && known !== undefined) isLost = !(await fetch.verify()) || isLost;
+    return { ...(await fetch.run(wanted, state)), isLost };
+  } catch (error) {
+    if (!(error instanceof TrawlError) || error.code === "cancelled") throw error;
+    const warnings = [`the contents of Git LFS cannot be fetched: ${errorMessage(error)}`];
+    return { contents: known, isLost, warnings };
+  }
+}
+
+interface FoundPointer {
+  readonly pointer: LfsPointer;
+  readonly blob: string;
+  readonly paths: string[];
+}
+
+class LfsFetch {
+  readonly #dataFolder: string;
+  readonly #input: SyncInput;
+  readonly #task: SyncTask;
+  readonly #mirror: Mirror;
+  readonly #known: LfsContents | undefined;
+  readonly #stop: StopSignal;
+  #before: LfsState | undefined;
+  readonly #commits: Set<string>;
+  /** Whether the list is written in any case. */
+  #isDue = false;
+  /** By oid of the blob. */
+  readonly #found = new Map<string, FoundPointer>();
+  readonly #blobs: Map<string, string>;
+  /** What was left out before, by oid of the blob. */
+  #waiting: ReadonlyMap<string, LeftOut>;
+  readonly #leftOut: LeftOut[] = [];
+  #byteCount: number;
+
+  constructor(
+    dataFolder: string,
+    input: SyncInput,
+    task: SyncTask,
+    mirror: Mirror,
+    known: LfsContents | undefined,
+    stop: StopSignal,
+  ) {
+    this.#dataFolder = dataFolder;
+    this.#input = input;
+    this.#task = task;
+    this.#mirror = mirror;
+    this.#known = known;
+    this.#stop = stop;
+    const before = readState(mirror.directory);
+    this.#before = before?.tree === known?.tree ? before : undefined;
+    this.#commits = new Set(this.#before?.commits);
+    this.#blobs = new Map(known?.blobs);
+    this.#waiting = new Map(this.#before?.leftOut.map((one) => [one.blob, one]));
+    this.#byteCount = this.#before?.byteCount ?? 0;
+  }
+
+  /** Whether the mirror has all contents of the list. What it has lost is fetched again. */
+  async verify(): Promise<boolean> {
+    this.#isDue = true;
+    const sizes = await blobSizes(this.#mirror.directory, [...this.#blobs.values()], this.#stop);
+    const pointers = [...this.#blobs.keys()].filter((_, i) => sizes[i] < 0);
+    if (pointers.length === 0) return true;
+    for (const pointer of pointers) this.#blobs.delete(pointer);
+    this.#before = undefined;
+    this.#commits.clear();
+    this.#waiting = new Map();
+    return false;
+  }
+
+  async run(wanted: readonly string[], state: RefState): Promise<Omit<FetchedLfs, "isLost">> {
+    const { directory } = this.#mirror;
+    if (this.#before === undefined) this.#byteCount = await this.#measure([...this.#blobs.values()]);
+    await this.#dropGone(wanted);
+    const commits = await this.#findPointers(wanted, state);
+    const asked = await this.#choose(wanted);
+    const store = new LfsStore(directory, wanted[0] ?? "", this.#task.fetch, this.#stop);
+    let contents = this.#known;
+    try {
+      await this.#fetch(asked, store);
+      const leftOut = new Set(this.#leftOut.map(({ blob }) => blob));
+      const isSame =
+        !this.#isDue &&
+        contents !== undefined &&
+        contents.blobs.size === this.#blobs.size &&
+        contents.leftOut.size === leftOut.size &&
+        [...this.#blobs.keys()].every((blob) => this.#known?.find(blob) !== undefined) &&
+        [...leftOut].every((blob) => this.#known?.lacks(blob));
+      if (!isSame || contents === undefined) contents = await store.finish(this.#blobs, leftOut);
+    } finally {
+      store.close();
+    }
+    await writeState(directory, {
+      tree: contents.tree,
+      commits,
+      leftOut: this.#leftOut,
+      byteCount: this.#byteCount,
+    });
+    return { contents, warnings: describe(this.#leftOut) };
+  }
+
+  /** What was left out, and is in no indexed commit any more, is not asked for again. */
+  async #dropGone(wanted: readonly string[]): Promise<void> {
+    if (this.#waiting.size === 0 || wanted.every((commit) => this.#commits.has(commit))) return;
+    const used = await this.#listBlobs(wanted);
+    this.#waiting = new Map([...this.#waiting].filter(([blob]) => used.has(blob)));
+    const indexed = this.#input.repository.indexedBranches.map(({ commit }) => commit);
+    // Others may have it still.
+    for (const commit of this.#commits) if (!indexed.includes(commit)) this.#commits.delete(commit);
+  }
+
+  async #listBlobs(commits: readonly string[]): Promise<ReadonlySet<string>> {
+    const oids = new Set<string>();
+    for (const commit of commits)
+      for (const { oid } of (await listReadable(this.#mirror.directory, commit, this.#stop)).entries) oids.add(oid);
+    return oids;
+  }
+
+  /** Returns the commits whose pointers are known afterwards. */
+  async #findPointers(wanted: readonly string[], { branches, tags }: RefState): Promise<string[]> {
+    const known: string[] = [];
+    let base = this.#input.repository.indexedBranches.find(({ commit }) => this.#commits.has(commit))?.commit;
+    for (const commit of wanted) {
+      if (!this.#commits.has(commit)) await this.#findIn(commit, base);
+      this.#commits.add(commit);
+      known.push(commit);
+      base = commit;
+    }
+    const others = new Set([...branches.values(), ...tags.values()].filter((commit) => !wanted.includes(commit)));
+    let count = 0;
+    for (const commit of base === undefined ? [] : others) {
+      if (!this.#commits.has(commit)) {
+        if (++count > otherCommitsMax) break;
+        try {
+          await this.#findIn(commit, base);
+        } catch (error) {
+          // A tag may be of no commit, and a commit that is not indexed may lack objects.
+          if (!(error instanceof TrawlError) || error.code !== "git") throw error;
+        }
+      }
+      known.push(commit);
+    }
+    return known;
+  }
+
+  /** Looks for pointers among the files that the commit does not share with `base`, whose pointers are known. */
+  async #findIn(commit: string, base: string | undefined): Promise<void> {
+    const { directory } = this.#mirror;
+    const isFile = (mode: number, path: Buffer): boolean => isRegular(mode) && !isRulePath(path);
+    const changes = base === undefined ? undefined : await this.#compare(base, commit);
+    // Other attributes may be about any file.
+    const isPart = changes?.every(({ path }) => !isRulePath(path)) === true;
+    const files = new Map<string, string[]>();
+    const add = (oid: string, path: Buffer): void => {
+      if (this.#blobs.has(oid) || this.#waiting.has(oid)) return;
+      const paths = files.get(oid);
+      if (paths === undefined) files.set(oid, [path.toString("latin1")]);
+      else paths.push(path.toString("latin1"));
+    };
+    if (isPart)
+      for (const { newOid, newMode, path } of changes) if (newOid !== null && isFile(newMode, path)) add(newOid, path);
+    if (isPart && files.size === 0) return;
+    const { entries } = isPart ? { entries: [] } : await listReadable(directory, commit, this.#stop);
+    for (const { oid, mode, path } of entries) if (isFile(mode, path)) add(oid, path);
+    const pointers = await this.#readPointers(files);
+    if (pointers.length === 0) return;
+    const all = isPart ? (await listReadable(directory, commit, this.#stop)).entries : entries;
+    const attributeFiles = new Map(
+      all.flatMap(({ path, oid, mode }) =>
+        isRegular(mode) && isRulePath(path) && path.toString("latin1").endsWith(".gitattributes")
+          ? [[path.toString("latin1"), oid]]
+          : [],
+      ),
+    );
+    const paths = pointers.flatMap((one) => one.paths);
+    const filters = await readLfsFilters(directory, attributeFiles, paths, this.#stop);
+    const isLfs = new Map(paths.map((path, i) => [path, filters[i]]));
+    for (const one of pointers) {
+      const own = one.paths.filter((path) => isLfs.get(path) === true);
+      const known = this.#found.get(one.blob);
+      if (known !== undefined) known.paths.push(...own);
+      else if (own.length > 0 && this.#blobs.size + this.#found.size < lfsPointersMax)
+        this.#found.set(one.blob, { ...one, paths: own });
+    }
+  }
+
+  /** Undefined if they cannot be compared: then all files are looked at. */
+  async #compare(base: string, commit: string) {
+    try {
+      return await diffTrees(this.#mirror.directory, base, commit, this.#stop);
+    } catch (error) {
+      if (error instanceof TrawlError && error.code === "git") return undefined;
+      throw error;
+    }
+  }
+
+  /** The blobs among these that are pointers. */
+  async #readPointers(files: ReadonlyMap<string, string[]>): Promise<FoundPointer[]> {
+    const { directory } = this.#mirror;
+    const oids = [...files.keys()];
+    const sizes = await blobSizes(directory, oids, this.#stop);
+    const small = oids.filter((_, i) => sizes[i] >= pointerBytesMin && sizes[i] <= pointerBytesMax);
+    const found: FoundPointer[] = [];
+    const options = { directory, contentBytesMax: pointerBytesMax, silenceMs: readSilenceMs, stop: this.#stop };
+    await readBlobs(options, small, (index, outcome) => {
+      const pointer = outcome.kind === "content" ? parsePointer(outcome.content) : undefined;
+      const blob = small[index];
+      if (pointer !== undefined) found.push({ pointer, blob, paths: files.get(blob) ?? [] });
+    });
+    return found;
+  }
+
+  /** What is asked for in this sync; the rest is left out. */
+  async #choose(wanted: readonly string[]): Promise<readonly FoundPointer[]> {
+    const { repository, isRequested } = this.#input;
+    const limits = contentLimitsFor(this.#task.limits);
+    const nowMs = monotonicMs();
+    const isDue = isRequested || nowMs >= (retries.get(repository.id)?.atMs ?? 0);
+    const asked: FoundPointer[] = [];
+    let byteCount = 0;
+    const leaveOut = ({ pointer, blob, paths }: FoundPointer, reason: string): void => {
+      this.#leftOut.push({ ...pointer, blob, path: paths[0], reason });
+    };
+    const consider = (one: FoundPointer, before: string | undefined): void => {
+      const { size } = one.pointer;
+      if (one.paths.every((path) => isTooLarge(size, Buffer.from(path, "latin1"), limits)))
+        leaveOut(one, "they are larger than index.maxFileBytes");
+      else if (size > objectBytesMax) leaveOut(one, `they are larger than ${objectBytesMax >> 20} MiB`);
+      else if (before !== undefined && !isDue) leaveOut(one, before);
+      else if (asked.length >= syncCountMax || byteCount + size > syncBytesMax) leaveOut(one, laterReason);
+      else {
+        asked.push(one);
+        byteCount += size;
+      }
+    };
+    for (const one of this.#found.values()) consider(one, undefined);
+    for (const { blob, path, reason, oid, size } of this.#waiting.values())
+      if (!this.#found.has(blob))
+        consider({ pointer: { oid, size }, blob, paths: [path] }, reason === laterReason ? undefined : reason);
+    const { lfsBytesMax } = this.#task.fetch;
+    if (byteCount > 0 && this.#byteCount + byteCount > lfsBytesMax) await this.#forgetUnused(wanted);
+    return asked.filter((one) => {
+      if (this.#byteCount + one.pointer.size > lfsBytesMax) {
+        leaveOut(one, "the contents of this repository together are larger than git.maxLfsBytes");
+        return false;
+      }
+      this.#byteCount += one.pointer.size;
+      return true;
+    });
+  }
+
+  /** Contents that no indexed commit has make room for others. */
+  async #forgetUnused(wanted: readonly string[]): Promise<void> {
+    const used = await this.#listBlobs(wanted);
+    for (const pointer of this.#blobs.keys()) if (!used.has(pointer)) this.#blobs.delete(pointer);
+    this.#byteCount = await this.#measure([...this.#blobs.values()]);
+  }
+
+  async #measure(oids: readonly string[]): Promise<number> {
+    const sizes = await blobSizes(this.#mirror.directory, oids, this.#stop);
+    return sizes.reduce((sum, size) => sum + Math.max(0, size), 0);
+  }
+
+  async #fetch(asked: readonly FoundPointer[], store: LfsStore): Promise<void> {
+    const byOid = new Map<string, FoundPointer[]>();
+    for (const one of asked) byOid.set(one.pointer.oid, [...(byOid.get(one.pointer.oid) ?? []), one]);
+    let hasFailed = false;
+    const take: OnLfsObject = async (pointer, outcome) => {
+      // Pointers in different forms may name the same object.
+      const own = (byOid.get(pointer.oid) ?? []).filter((one) => one.pointer.size === pointer.size);
+      if (typeof outcome !== "string") {
+        const oid = await store.addContents(outcome);
+        for (const { blob } of own) this.#blobs.set(blob, oid);
+        return;
+      }
+      hasFailed = true;
+      this.#byteCount -= own.length * pointer.size;
+      for (const { blob, paths } of own) this.#leftOut.push({ ...pointer, blob, path: paths[0], reason: outcome });
+    };
+    const pointers = new Map(asked.map(({ pointer }) => [`${pointer.oid} ${pointer.size}`, pointer]));
+    await this.#read([...pointers.values()], take);
+    const { id } = this.#input.repository;
+    const { delayMs } = retries.get(id) ?? { delayMs: retryMsMin / 2 };
+    const nextMs = Math.min(2 * delayMs, retryMsMax);
+    if (hasFailed) retries.set(id, { atMs: monotonicMs() + nextMs, delayMs: nextMs });
+    else if (asked.length > 0) retries.delete(id);
+  }
+
+  async #read(pointers: readonly LfsPointer[], take: OnLfsObject): Promise<void> {
+    const { url } = this.#mirror;
+    if (url.kind === "http") {
+      const rules = new RemoteRules(this.#dataFolder, this.#task.fetch.networks);
+      const { source } = this.#input.repository;
+      const server = new LfsServer({
+        url,
+        admit: (target) => rules.admitOther(target, url, source),
+        endMs: monotonicMs() + syncMs,
+        stop: this.#stop,
+      });
+      return await server.read(pointers, take);
+    }
+    const folder = url.kind === "local" ? new LfsFolder(url.path, this.#dataFolder) : undefined;
+    for (const pointer of pointers) {
+      if (this.#stop()) throw new TrawlError("cancelled", "the fetch of contents of Git LFS was stopped");
+      const contents = await folder?.read(pointer);
+      if (contents !== undefined && hasSha256(pointer.oid, contents)) await take(pointer, contents);
+      else
+        await take(
+          pointer,
+          folder === undefined
+            ? "they are fetched by https and http only, and its remote is reached by ssh"
+            : contents === undefined
+              ? "they are not in lfs/objects of the repository"
+              : "lfs/objects of the repository has others under their name",
+        );
+    }
+  }
+}
+
+const laterReason = "there are so many that the next sync goes on with them";
+
+/** Sentences about what is left out, in groups. */
+function describe(leftOut: readonly LeftOut[]): string[] {
+  const groups = new Map<string, { count: number; example: string }>();
+  for (const { reason, path } of leftOut) {
+    const group = groups.get(reason) ?? { count: 0, example: JSON.stringify(Buffer.from(path, "latin1").toString()) };
+    group.count++;
+    groups.set(reason, group);
+  }
+  const sentences = [...groups].map(
+    ([reason, { count, example }]) =>
+      `${lfsProblemStart}the contents of ${count} ${count === 1 ? "file" : "files"} are left out, such as ${example}: ${reason}`,
+  );
+  const rest = sentences.splice(reasonsShownMax);
+  return rest.length === 0 ? sentences : [...sentences, `${lfsProblemStart}${rest.length} more reasons are not listed`];
+}
+
+const lfsProblemStart = "Git LFS: ";
+
+/** Undefined if there is none, or if it is damaged. */
+function readState(mirror: string): LfsState | undefined {
+  try {
+    const state = JSON.parse(readFileSync(join(mirror, stateFile), "utf8")) as LfsState;
+    const { tree, commits, leftOut, byteCount } = state;
+    const isWhole =
+      isOid(tree) &&
+      commits.every(isOid) &&
+      Number.isSafeInteger(byteCount) &&
+      leftOut.every(
+        ({ oid, size, blob, path, reason }) =>
+          isOid(oid) &&
+          Number.isSafeInteger(size) &&
+          isOid(blob) &&
+          typeof path === "string" &&
+          typeof reason === "string",
+      );
+    return isWhole ? state : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function writeState(mirror: string, state: LfsState): Promise<void> {
+  await replaceFile(join(mirror, stateFile), Buffer.from(JSON.stringify(state)));
+}

@@ -1,0 +1,162 @@
+/** Contents of Git LFS are searched and shown in place of their pointers. */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import t from "tap";
+import type { RepositoryStatus } from "../../src/model/repository-status.js";
+import { newestMirror, textsOnly } from "../support/daemon.js";
+import { fixture } from "../support/git-mirror.js";
+import { GraphqlSite } from "../support/graphql-site.js";
+import { LfsDouble, pointer, sha256 } from "../support/lfs-server.js";
+import { configure } from "../support/shared-daemon.js";
+
+const attributes = "*.dat filter=lfs diff=lfs merge=lfs -text\nplain.dat -filter\n";
+
+t.test("contents of a server are searched and shown", async (t) => {
+  const source = fixture(t);
+  const double = await LfsDouble.start(t, source);
+  const late = "needle late\n";
+  const old = double.add("first line\nneedle old\n");
+  const first = source.commit({ branch: "main", files: { ".gitattributes": attributes, "a.dat": old } });
+  const main = source.commit({
+    branch: "main",
+    files: {
+      "a.txt": "needle plain\n",
+      "a.dat": double.add("first line\nneedle in lfs\n"),
+      "b/c.dat": pointer(late),
+      "plain.dat": pointer("an example"),
+      "docs.txt": pointer("another example"),
+      "big.dat": pointer("x").replace("size 1", "size 123456789"),
+    },
+  });
+  source.updateRef("refs/heads/other", main);
+  const other = source.commit({ branch: "other", files: { "a.dat": double.add("needle on other\n") } });
+  const app = (lfs: boolean) => ({ name: "app", url: double.url, lfs });
+  const site = await GraphqlSite.start(t, { repositories: [app(true)] }, textsOnly);
+  const { daemon } = site;
+  const found = async (query: string) => (await daemon.search(`repo:^app$ ${query}`)).found.join();
+  const leftOut = async (revision: string): Promise<readonly string[]> => {
+    const query = new URLSearchParams({ v: "V3", receipt: "1", q: `repo:^app$@${revision} needle count:all` });
+    const { text } = await daemon.get(`/.api/search/stream?${query}`);
+    return [...text.matchAll(/"reason":"lfs","repository":"app","path":"([^"]+)"/g)]
+      .map(([, path = ""]) => path)
+      .sort();
+  };
+  const status = await daemon.sync("app");
+  t.equal(await found("needle"), "app:a.dat:2,app:a.txt:1", "the indexed branch");
+  t.equal(await found("oid"), "app:docs.txt:2,app:plain.dat:2", "what git-lfs would leave alone stays as it is");
+  t.same(
+    [...status.warnings].sort(),
+    [
+      'Git LFS: the contents of 1 file are left out, such as "b/c.dat": the server of Git LFS answered 404 for it',
+      'Git LFS: the contents of 1 file are left out, such as "big.dat": they are larger than index.maxFileBytes',
+    ],
+    "what is missing is told",
+  );
+  t.equal(status.skippedCounts["lfs"], 2);
+  t.same(await leftOut("main"), ["b/c.dat", "big.dat"], "a receipt names it");
+  t.equal(await found(`rev:${other} needle`), "app:a.dat:1,app:a.txt:1", "a commit that only another branch has");
+  t.equal(await found(`rev:${first} needle`), "", "contents of an older commit are not fetched");
+  t.same(await leftOut(first), ["a.dat"], "which is told");
+  await t.test("it is shown", async (t) => {
+    const query = `{ repository(name: "app") { commit(rev: "main") {
+      blob(path: "a.dat") { content byteSize totalLines lfs { byteSize } } lost: blob(path: "b/c.dat") { content lfs { byteSize } }
+      tree { files { name byteSize } } } } }`;
+    const { data } = await site.ask("admin", query);
+    t.match(data, {
+      repository: {
+        commit: {
+          blob: { content: "first line\nneedle in lfs\n", byteSize: 25, totalLines: 2, lfs: { byteSize: "25" } },
+          lost: { content: pointer(late), lfs: { byteSize: "12" } },
+        },
+      },
+    });
+    t.match(JSON.stringify(data), '{"name":"a.dat","byteSize":25}');
+    t.equal((await daemon.get("/app@main/-/raw/a.dat")).text, "first line\nneedle in lfs\n");
+    t.equal((await daemon.get(`/app@${first}/-/raw/a.dat`)).text, old, "without contents, the pointer");
+    t.equal(await found("repo:has.content(lfs) needle"), "app:a.dat:2,app:a.txt:1");
+    t.equal(await found(`repo:has.content(other) rev:${other} needle`), "app:a.dat:1,app:a.txt:1");
+  });
+  await t.test("what comes later is found", async (t) => {
+    double.add(late);
+    const { warnings, skippedCounts } = await daemon.sync("app");
+    t.equal(await found("needle"), "app:a.dat:2,app:a.txt:1,app:b/c.dat:1");
+    t.equal(warnings.length, 1);
+    t.equal(skippedCounts["lfs"], 1);
+    t.equal(await daemon.countFaults(), 0, "`trawl check` finds nothing");
+    const count = double.seen.length;
+    await daemon.sync("app");
+    t.equal(double.seen.length, count, "nothing is asked for without need");
+    const more = double.add("needle more\n");
+    source.commit({
+      branch: "main",
+      files: { "b/c.dat": more, "d/.gitattributes": "*.bin filter=lfs\n", "d/e.bin": more },
+    });
+    await daemon.sync("app");
+    t.equal(await found("needle"), "app:a.dat:2,app:a.txt:1,app:b/c.dat:1,app:d/e.bin:1", "a change");
+    t.equal(await daemon.countFaults(), 0);
+  });
+  await t.test(
+    "git keeps contents in the mirror, and they are fetched again where the mirror has lost them",
+    async (t) => {
+      const mirror = newestMirror(daemon.data);
+      const git = (...args: string[]): string =>
+        execFileSync("git", [`--git-dir=${mirror}`, ...args], { encoding: "utf8" });
+      git("gc", "--quiet", "--prune=now");
+      t.equal((await daemon.get("/app@main/-/raw/a.dat")).text, "first line\nneedle in lfs\n");
+      const count = double.seen.length;
+      await daemon.sync("app");
+      t.equal(double.seen.length, count);
+      git("update-ref", "-d", "refs/trawl/lfs");
+      git("gc", "--quiet", "--prune=now");
+      await daemon.sync("app");
+      t.equal((await daemon.get("/app@main/-/raw/a.dat")).text, "first line\nneedle in lfs\n");
+      t.equal(await found("needle"), "app:a.dat:2,app:a.txt:1,app:b/c.dat:1,app:d/e.bin:1");
+      t.equal(await daemon.countFaults(), 0);
+    },
+  );
+  await t.test("without the option there are pointers again", async (t) => {
+    await configure(daemon, { repositories: [app(false)] });
+    const { warnings, skippedCounts } = await daemon.sync("app");
+    t.same(warnings, []);
+    t.same(skippedCounts, {});
+    t.equal(await found("needle"), "app:a.txt:1");
+    t.equal((await daemon.get("/app@main/-/raw/a.dat")).text, pointer("first line\nneedle in lfs\n"));
+    await daemon.sync("app");
+    t.notMatch(
+      execFileSync("git", [`--git-dir=${newestMirror(daemon.data)}`, "for-each-ref"], { encoding: "utf8" }),
+      "lfs",
+    );
+    t.equal(await daemon.countFaults(), 0);
+  });
+});
+
+t.test("contents of a repository on this machine are read from its folder", async (t) => {
+  const source = fixture(t);
+  const contents = "needle in a folder\n";
+  const place = (text: string, bytes: string): void => {
+    const oid = sha256(text);
+    const path = join(source.path, "lfs/objects", oid.slice(0, 2), oid.slice(2, 4), oid);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, bytes);
+  };
+  place(contents, contents);
+  place("needle truth\n", "needle false\n");
+  source.commit({
+    branch: "main",
+    files: {
+      ".gitattributes": attributes,
+      "a.dat": pointer(contents),
+      "b.dat": pointer("needle truth\n"),
+      "c.dat": pointer("gone"),
+    },
+  });
+  const { daemon } = await GraphqlSite.start(t, {}, textsOnly);
+  const repository = { name: "app", url: source.path, branches: [], lfs: true };
+  const { warnings } = (await daemon.control("POST", "/.api/repos", repository)) as RepositoryStatus;
+  t.equal((await daemon.search("needle")).found.join(), "app:a.dat:1");
+  t.same([...warnings].sort(), [
+    'Git LFS: the contents of 1 file are left out, such as "b.dat": lfs/objects of the repository has others under their name',
+    'Git LFS: the contents of 1 file are left out, such as "c.dat": they are not in lfs/objects of the repository',
+  ]);
+});
