@@ -298,6 +298,7 @@ export interface FileDiffsSource {
   /** The commit that head is compared with: the merge base. */
   readonly oldCommit: CommitSource | undefined;
   readonly paths: readonly string[];
+  readonly ignoreWhitespace: boolean;
   readonly files: readonly FileDiffData[];
   readonly totalCount: number;
   readonly addedCount: number;

@@ -1,7 +1,7 @@
 import type { BlameHunk, BlameRequest } from "../git/history/blame.js";
 import type { CommitData, Contributor, HistoryRequest } from "../git/history/commits.js";
 import type { EntryData } from "../git/objects/directories.js";
-import type { FileDiffData } from "../git/history/file-diffs.js";
+import type { DiffRequest, FileDiffData } from "../git/history/file-diffs.js";
 import type { RefData } from "../git/mirror/read-refs.js";
 import type { FindPrecise, FindSymbols, FoundSymbols, PreciseAnswer } from "./precise-messages.js";
 import type { SymbolMatch } from "../model/stream-events.js";
@@ -266,11 +266,8 @@ export interface RenderMarkdown {
   readonly text: string;
 }
 
-export interface ReadDiff extends OfRepository {
+export interface ReadDiff extends OfRepository, DiffRequest {
   readonly kind: "read-diff";
-  readonly base: string | null;
-  readonly head: string;
-  readonly paths: readonly string[];
   readonly skipCount: number;
   readonly countMax: number;
   /** Whether to return the text of the whole diff. */

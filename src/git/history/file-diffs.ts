@@ -47,15 +47,24 @@ const emptyTrees: Readonly<Record<number, string>> = {
   64: "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
 };
 
+/** What is compared, and how. */
+export interface DiffRequest {
+  /** All of `head` is new if there is none. */
+  readonly base: string | null;
+  readonly head: string;
+  /** Empty for all. */
+  readonly paths: readonly string[];
+  /** Lines that differ only in white space are the same, as in `git diff -w`. */
+  readonly ignoreWhitespace: boolean;
+}
+
 /**
- * The diff between two commits, with renames detected; all of `head` if there is no base. Throws `git` if the mirror is
- * damaged or the diff is too large, `cancelled` if stopped.
+ * The diff between two commits, with renames detected. Throws `git` if the mirror is damaged or the diff is too large, `cancelled`
+ * if stopped.
  */
 export async function readDiff(
   directory: string,
-  base: string | null,
-  head: string,
-  paths: readonly string[],
+  { base, head, paths, ignoreWhitespace }: DiffRequest,
   stop: StopSignal,
 ): Promise<DiffData> {
   assert(isOid(head) && (base === null || isOid(base)), "commits are compared by oid");
@@ -76,6 +85,7 @@ export async function readDiff(
       "--no-ext-diff",
       "--no-textconv",
       "--no-color",
+      ...(ignoreWhitespace ? ["--ignore-all-space"] : []),
       "--src-prefix=a/",
       "--dst-prefix=b/",
       "--end-of-options",
@@ -97,7 +107,10 @@ export function parseDiff(output: Buffer): DiffData {
   return { files: withHunks(files, patch), patch };
 }
 
-type ChangedFile = Omit<FileDiffData, "hunks" | "addedCount" | "deletedCount">;
+type ChangedFile = Omit<FileDiffData, "hunks" | "addedCount" | "deletedCount"> & {
+  /** Whether git writes no patch of it if all of its lines are the same for `--ignore-all-space`. */
+  readonly mayLackPatch: boolean;
+};
 
 /** The raw list ends with an empty record before the first patch. */
 function endOfRaw(output: Buffer): number {
@@ -110,10 +123,11 @@ function parseRaw(text: string): ChangedFile[] {
   const records = text.split("\0");
   const files: ChangedFile[] = [];
   for (let at = 0; at + 1 < records.length; at += 2) {
-    const [, , oldOid = "", newOid = "", status = ""] = records[at].split(" ");
+    const [oldMode, newMode, oldOid = "", newOid = "", status = ""] = records[at].split(" ");
     const path = records[at + 1];
+    const mayLackPatch = status === "M" && oldMode.slice(1) === newMode;
     if (status.startsWith("R") || status.startsWith("C")) {
-      files.push({ oldPath: path, oldOid, newPath: records[at + 2], newOid, isTypeChange: false });
+      files.push({ oldPath: path, oldOid, newPath: records[at + 2], newOid, isTypeChange: false, mayLackPatch });
       at++;
       continue;
     }
@@ -123,6 +137,7 @@ function parseRaw(text: string): ChangedFile[] {
       newPath: status === "D" ? null : path,
       newOid,
       isTypeChange: status === "T",
+      mayLackPatch,
     });
   }
   return files;
@@ -139,12 +154,18 @@ const hunkHeader = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)$/s;
 function withHunks(files: readonly ChangedFile[], patch: string): FileDiffData[] {
   const patches = patch.split(patchStart);
   let at = patches[0]?.startsWith("diff --git ") ? 0 : 1;
-  return files.map((file) => {
-    const patchCount = file.isTypeChange ? 2 : 1;
+  return files.map(({ mayLackPatch, ...file }) => {
+    const isLacking = mayLackPatch && !changesFile(file, patches[at] ?? "");
+    const patchCount = isLacking ? 0 : file.isTypeChange ? 2 : 1;
     const hunks = patches.slice(at, at + patchCount).flatMap(parseHunks);
     at += patchCount;
     return { ...file, hunks, addedCount: countLines(hunks, "+"), deletedCount: countLines(hunks, "-") };
   });
+}
+
+/** Whether a patch is of a file whose mode and path did not change: then its header says what the file was and became. */
+function changesFile({ oldOid, newOid }: Pick<FileDiffData, "oldOid" | "newOid">, patch: string): boolean {
+  return patch.split("\n", 2)[1]?.startsWith(`index ${oldOid}..${newOid}`) === true;
 }
 
 function parseHunks(patch: string): HunkData[] {

@@ -7,6 +7,7 @@ import {
   ObjectSource,
   RevisionSource,
   type ComparisonSource,
+  type FileDiffsSource,
   type FileDiffSource,
 } from "../../browse/git-sources.js";
 import type { ResolversOf } from "./resolver-types.js";
@@ -28,11 +29,12 @@ export const comparison: ResolversOf<"RepositoryComparison"> = {
     });
     return historyPage(head, commits, 0, countMax);
   },
-  fileDiffs: async (source, { first, after, paths }, context) => {
+  fileDiffs: async (source, { first, after, paths, ignoreWhitespace }, context) => {
     const skipped = skipCount(after);
     const oldCommit = (await meetingPoint(source, context)) ?? source.base;
+    const choice = { paths: paths ?? [], ignoreWhitespace: ignoreWhitespace ?? false };
     const page = await context.git.run({
-      ...diffRequest(source, oldCommit, paths ?? []),
+      ...diffRequest(source, oldCommit, choice),
       skipCount: skipped,
       countMax: pageLength(first),
       withPatch: false,
@@ -41,7 +43,7 @@ export const comparison: ResolversOf<"RepositoryComparison"> = {
     return {
       comparison: source,
       oldCommit,
-      paths: paths ?? [],
+      ...choice,
       files,
       totalCount,
       addedCount,
@@ -73,7 +75,7 @@ export const fileDiffs: ResolversOf<"FileDiffConnection"> = {
   rawDiff: async (source, _, { git }) =>
     (
       await git.run({
-        ...diffRequest(source.comparison, source.oldCommit, source.paths),
+        ...diffRequest(source.comparison, source.oldCommit, source),
         skipCount: 0,
         countMax: 0,
         withPatch: true,
@@ -144,7 +146,7 @@ async function meetingPoint(
 function diffRequest(
   { repository, head }: ComparisonSource,
   oldCommit: CommitSource | undefined,
-  paths: readonly string[],
+  { paths, ignoreWhitespace }: Pick<FileDiffsSource, "paths" | "ignoreWhitespace">,
 ) {
   return {
     kind: "read-diff" as const,
@@ -152,6 +154,7 @@ function diffRequest(
     base: oldCommit?.oid ?? null,
     head: head.oid,
     paths,
+    ignoreWhitespace,
   };
 }
 

@@ -1023,7 +1023,7 @@ export interface ObjectTypes {
     readonly headRepository: { readonly args: NoArguments; readonly result: SourceOf<"Repository"> };
     readonly range: { readonly args: NoArguments; readonly result: SourceOf<"GitRevisionRange"> | null };
     readonly commits: { readonly args: { readonly first?: number | null | undefined; readonly path?: string | null | undefined }; readonly result: SourceOf<"GitCommitConnection"> | null };
-    readonly fileDiffs: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly paths?: readonly (string)[] | null | undefined }; readonly result: SourceOf<"FileDiffConnection"> | null };
+    readonly fileDiffs: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly paths?: readonly (string)[] | null | undefined; readonly ignoreWhitespace: boolean | null }; readonly result: SourceOf<"FileDiffConnection"> | null };
   };
   readonly GitRevisionRange: {
     readonly expr: { readonly args: NoArguments; readonly result: string };

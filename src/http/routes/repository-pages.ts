@@ -131,6 +131,7 @@ async function comparison(context: RequestContext, { name, path }: PagePath): Pr
     base: mergeBase ?? base.oid,
     head: head.oid,
     paths: [],
+    ignoreWhitespace: false,
     skipCount: 0,
     countMax: 0,
     withPatch: true,

@@ -44,6 +44,7 @@ export const compareRevisions = defineTool({
       ...of,
       base: mergeBase ?? base.oid,
       paths: [],
+      ignoreWhitespace: false,
       skipCount: skipped,
       countMax: args.first,
       withPatch: false,

@@ -205,7 +205,7 @@ function escapeName(name: string): string {
 }
 
 async function diffPage(mirror: string, request: ReadDiff, { stop }: ReadContext): Promise<GitReadAnswer<"read-diff">> {
-  const { files, patch } = await readDiff(mirror, request.base, request.head, request.paths, stop);
+  const { files, patch } = await readDiff(mirror, request, stop);
   return {
     files: files.slice(request.skipCount, request.skipCount + request.countMax),
     totalCount: files.length,

@@ -131,7 +131,11 @@ export class CommitTexts {
 
   /** Kept differences are replaced, never changed: their memory is counted when they are set. */
   async #withMaps({ paths, maps, byteCount }: Differences, unknown: readonly string[]): Promise<Differences> {
-    const { files } = await readDiff(this.#mirror, this.#indexed, this.#commit, unknown, this.#stop);
+    const { files } = await readDiff(
+      this.#mirror,
+      { base: this.#indexed, head: this.#commit, paths: unknown, ignoreWhitespace: false },
+      this.#stop,
+    );
     const added = new Map<string, LineMap | undefined>(unknown.map((path) => [path, undefined]));
     let addedBytes = pathBytes * unknown.length;
     for (const file of files) {

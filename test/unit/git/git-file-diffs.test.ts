@@ -8,10 +8,10 @@ import { fixture } from "../../support/git-mirror.js";
 const source = fixture(t);
 
 /** The changes of one commit: "old > new: hunks". */
-async function diff(before: FixtureFiles, after: FixtureFiles): Promise<string[]> {
+async function diff(before: FixtureFiles, after: FixtureFiles, ignoreWhitespace = false): Promise<string[]> {
   const from = source.commit({ branch: "main", files: before });
   const to = source.commit({ branch: "main", files: after });
-  const { files } = await readDiff(source.path, from, to, [], neverStop);
+  const { files } = await readDiff(source.path, { base: from, head: to, paths: [], ignoreWhitespace }, neverStop);
   return files.map(({ oldPath, newPath, isTypeChange, hunks }) => {
     const shown = hunks.map(
       ({ oldStart, oldCount, newStart, newCount, section }) =>
@@ -48,4 +48,35 @@ t.test("files without lines, and files that become something else", async (t) =>
     'link.txt > link.txt type: -1,1 +0,0 "" -0,0 +1,1 ""',
   ]);
   t.same(await diff({ "run.sh": "one\n" }, { "run.sh": { executable: "one\n" } }), ["run.sh > run.sh:"]);
+});
+
+t.test("changes of white space alone are left out, and no file gets the lines of another", async (t) => {
+  const before = {
+    "a.txt": "one\ntwo\n",
+    "b.txt": "one\n",
+    "c.txt": "\tone\n",
+    "d.bin": Buffer.from("\0one"),
+    "e.sh": "one\n",
+    "f.txt": "same\n".repeat(20),
+    "g.txt": "one\n",
+  };
+  const after = {
+    "a.txt": "  one\ntwo \n",
+    "b.txt": "other\n",
+    "c.txt": "one\n",
+    "d.bin": Buffer.from("\0 one"),
+    "e.sh": { executable: "one \n" },
+    "f.txt": { deleted: true },
+    "f2.txt": `${"same\n".repeat(20)} \n`,
+    "g.txt": "one\nadded\n",
+  } as const;
+  t.same(await diff(before, after, true), [
+    "a.txt > a.txt:",
+    'b.txt > b.txt: -1,1 +1,1 ""',
+    "c.txt > c.txt:",
+    "d.bin > d.bin:",
+    "e.sh > e.sh:",
+    'f.txt > f2.txt: -18,3 +18,4 "same"',
+    'g.txt > g.txt: -1,1 +1,2 ""',
+  ]);
 });
