@@ -79,6 +79,22 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
       "moved.c": `int helper(int n) /* \u202e${hostile} */\n{\n\treturn n;\n}\n`,
     },
   });
+  const numbered = Array.from({ length: 120 }, (_, i) => `int line_${i + 1} = ${i + 1};\n`);
+  fixture.commit({
+    branch: "spaced",
+    message: "Numbers",
+    files: { "numbers.c": numbered.join(""), "blank.c": "a b\n" },
+  });
+  fixture.commit({
+    branch: "spaced",
+    message: "Numbers and spaces",
+    files: {
+      "numbers.c": numbered
+        .map((line, i) => (i === 49 ? `\t${line}` : i === 99 ? line.replace("= 100", "= 1000") : line))
+        .join(""),
+      "blank.c": "a  b\n",
+    },
+  });
   fixture.git("branch", "grown", "main");
   fixture.git("branch", "many", "main");
   for (let at = 0; at < 52; at++)
@@ -583,6 +599,49 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
         told.push(await page.locator("time").first().innerText());
       });
     t.same(told.slice(1), [told[0], told[0]]);
+  });
+
+  await t.test("changes: words, white space, the lines around them, and both forms, by keys", async (t) => {
+    await withPage(t, browser, at("/-/commit/spaced"), {}, async (page) => {
+      const first = page.locator(".file-diff", { hasText: "numbers.c" });
+      await first.locator("tr.added mark").getByText("1000", { exact: true }).waitFor();
+      t.same(await first.locator("mark").allInnerTexts(), ["\t", "100", "1000"]);
+      await first.getByRole("button", { name: "↑ 20 lines before line 47" }).press("Enter");
+      await first.locator("td.code").getByText("int line_27 = 27;", { exact: true }).waitFor();
+      await first.locator("tr", { hasText: "int line_27 = 27;" }).locator(".hljs-number").waitFor();
+      t.equal(await first.locator("td.code").getByText("int line_26 = 26;").count(), 0);
+      await first.getByRole("button", { name: "Show 26 lines" }).press("Enter");
+      await first.locator("td.code").getByText("int line_1 = 1;", { exact: true }).waitFor();
+      t.equal(await page.locator(".diff-scroll:focus").count(), 1, "the keyboard goes on from there");
+      await first.getByRole("button", { name: "↓ 20 lines from line 54" }).click();
+      await first.locator("tr", { hasText: "int line_73 = 73;" }).waitFor();
+      await first.getByRole("button", { name: "↓ 20 lines from line 104" }).click();
+      await first.locator("tr", { hasText: "int line_120 = 120;" }).waitFor();
+      t.equal(await first.getByRole("button", { name: "from line 121" }).count(), 0, "the file ends there");
+      t.same(await findViolations(page), []);
+      await first.getByRole("button", { name: "Whole file" }).click();
+      await first.locator("tr", { hasText: "int line_80 = 80;" }).waitFor();
+      t.equal(await first.locator(".hunk-head").count(), 0);
+      t.equal(await first.locator("tr").count(), 122, "each line once, and two twice");
+      await page.keyboard.press("w");
+      await page.waitForURL(/\?w=1$/);
+      await page.getByText("2 files changed +1 −1").waitFor();
+      await page.getByText(/its white space changed/).waitFor();
+      t.equal(await page.locator("tr.added").count(), 1);
+      await page.keyboard.press("j");
+      await page.locator("summary:focus").waitFor();
+      await page.getByRole("button", { name: "Side by side" }).click();
+      await page.waitForURL(/\?w=1&diff=split$/);
+      await page.locator("td.added mark").getByText("1000").waitFor();
+      await page.getByRole("button", { name: "↑ 20 lines before line 97" }).click();
+      await page.locator(".split tr", { hasText: "int line_77 = 77;" }).waitFor();
+      t.same(await findViolations(page), []);
+      await page.goto(at("/-/commit/spaced"));
+      await page.locator(".diff.split").first().waitFor();
+      await page.setViewportSize({ width: 420, height: 800 });
+      await page.locator(".diff.unified").first().waitFor();
+      t.same(await findViolations(page), []);
+    });
   });
 
   await t.test("commits, their changes, comparisons, branches and contributors", async (t) => {

@@ -58,3 +58,8 @@ export function useAnswer<T>(key: string, ask: (signal: AbortSignal) => Promise<
     },
   };
 }
+
+/** A part of an answer. */
+export function mapAnswer<T, Part>({ answer, retry }: UsedAnswer<T>, part: (value: T) => Part): UsedAnswer<Part> {
+  return { answer: answer.kind === "ready" ? { kind: "ready", value: part(answer.value) } : answer, retry };
+}

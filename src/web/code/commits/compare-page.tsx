@@ -2,20 +2,20 @@ import { useSignal } from "@preact/signals";
 import { Found } from "../../ui/states.js";
 import { type PagePath, pageUrl } from "../../../model/page-path.js";
 import { graphql } from "../../api/graphql.js";
-import { useGraphql } from "../../api/use-graphql.js";
-import { navigate } from "../../route/router.js";
+import { mapAnswer, useGraphql } from "../../api/use-graphql.js";
+import { address, navigate } from "../../route/router.js";
 import { ActionError, useAction } from "../../ui/action.js";
 import { FormFields } from "../../ui/form.js";
 import { formatAmount, formatCount } from "../../ui/numbers.js";
 import { MissingRepository } from "../found.js";
 import { CommitLine, commitLineFields, type CommitSummary } from "./commit-line.js";
+import { readDiffView } from "./diff-view.js";
 import { fileDiffFields, FileDiffs } from "./file-diffs.js";
 
 const compareQuery = `query Comparison($name: String!, $base: String, $head: String) {
   repository(name: $name) {
     comparison(base: $base, head: $head) {
       commits(first: 50) { nodes ${commitLineFields} totalCount }
-      fileDiffs(first: 100) ${fileDiffFields}
     }
   }
 }`;
@@ -26,9 +26,11 @@ const moreCommitsQuery = `query ComparisonCommits($name: String!, $base: String,
   }
 }`;
 
-const moreFilesQuery = `query ComparisonFiles($name: String!, $base: String, $head: String, $after: String!) {
+const filesQuery = `query ComparisonFiles($name: String!, $base: String, $head: String, $ignoresSpace: Boolean!, $after: String) {
   repository(name: $name) {
-    comparison(base: $base, head: $head) { fileDiffs(first: 100, after: $after) ${fileDiffFields} }
+    comparison(base: $base, head: $head) {
+      fileDiffs(first: 100, ignoreWhitespace: $ignoresSpace, after: $after) ${fileDiffFields}
+    }
   }
 }`;
 
@@ -44,7 +46,10 @@ export function ComparePage({ path }: { readonly path: PagePath }) {
   const { name } = path;
   const [base = "", head = ""] = path.path.split(/\.{2,3}/);
   const range = { name, base: base === "" ? null : base, head: head === "" ? null : head };
+  const { ignoresSpace } = readDiffView(address.value);
+  const asked = { ...range, ignoresSpace, after: null };
   const used = useGraphql("Comparison", compareQuery, range);
+  const files = useGraphql("ComparisonFiles", filesQuery, asked);
   return (
     <>
       <RangeForm key={path.path} name={name} base={base} head={head} />
@@ -52,7 +57,7 @@ export function ComparePage({ path }: { readonly path: PagePath }) {
         {({ repository }) => {
           const comparison = repository?.comparison ?? null;
           if (comparison === null) return <MissingRepository name={name} />;
-          const { commits, fileDiffs } = comparison;
+          const { commits } = comparison;
           return (
             <>
               <CommitPanel
@@ -64,17 +69,15 @@ export function ComparePage({ path }: { readonly path: PagePath }) {
                   return found.repository?.comparison?.commits ?? null;
                 }}
               />
-              {fileDiffs !== null && (
-                <FileDiffs
-                  key={`files of ${path.path}`}
-                  name={name}
-                  list={fileDiffs}
-                  readMore={async (after) => {
-                    const found = await graphql("ComparisonFiles", moreFilesQuery, { ...range, after });
-                    return found.repository?.comparison?.fileDiffs ?? null;
-                  }}
-                />
-              )}
+              <FileDiffs
+                key={`files of ${path.path}`}
+                name={name}
+                used={mapAnswer(files, ({ repository }) => repository?.comparison?.fileDiffs ?? null)}
+                readMore={async (after) => {
+                  const found = await graphql("ComparisonFiles", filesQuery, { ...asked, after });
+                  return found.repository?.comparison?.fileDiffs ?? null;
+                }}
+              />
             </>
           );
         }}

@@ -1,13 +1,16 @@
 import "./diff.css";
-import { scrollable } from "../../ui/scrollable.js";
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { withoutReordering, withoutSuffix } from "../../../base/text.js";
-import { cutLine } from "../../ui/cut-line.js";
-import type { Token } from "../../ui/text-range.js";
-import { type FileAt, type TokenLines, TokenReader } from "../../ui/token-reader.js";
+import type { UsedAnswer } from "../../api/use-graphql.js";
+import { address, navigate } from "../../route/router.js";
 import { ActionError, useAction } from "../../ui/action.js";
-import { formatCount } from "../../ui/numbers.js";
+import { addKeys } from "../../ui/keys.js";
+import { formatAmount, formatCount } from "../../ui/numbers.js";
+import { Found } from "../../ui/states.js";
+import { TokenReader } from "../../ui/token-reader.js";
+import type { FileDiff } from "./diff-lines.js";
+import { DiffTable } from "./diff-table.js";
+import { type DiffForm, type DiffView, keepForm, keptForm, readDiffView, withDiffView } from "./diff-view.js";
 
 /** Larger differences are shown when they are asked for. */
 const openLineCountMax = 2000;
@@ -15,19 +18,99 @@ const openLineCountMax = 2000;
 interface FileDiffsProps {
   /** The repository. */
   readonly name: string;
-  readonly list: FileDiffList;
+  /** The first files; null where there is nothing to compare. */
+  readonly used: UsedAnswer<FileDiffList | null>;
   /** Reads the files after those of a list, given its end. */
   readonly readMore: (after: string) => Promise<FileDiffList | null>;
 }
 
 /** The files that differ, each with its changed lines, one below the other or side by side. */
-export function FileDiffs({ name, list, readMore }: FileDiffsProps) {
+export function FileDiffs({ name, used, readMore }: FileDiffsProps) {
+  const section = useRef<HTMLElement>(null);
+  const { form, ignoresSpace } = readDiffView(address.value);
+  const isNarrow = useNarrow();
+  const chosen = form ?? keptForm();
+  const shown = isNarrow ? "unified" : chosen;
+  const show = (view: DiffView): void => navigate(withDiffView(address.peek(), view), "replace");
+  const actions = {
+    ignoreSpace: () => show({ form, ignoresSpace: !ignoresSpace }),
+    split: () => {
+      const other = chosen === "split" ? "unified" : "split";
+      keepForm(other);
+      show({ form: other, ignoresSpace });
+    },
+  };
+  useEffect(
+    () =>
+      addKeys([
+        { key: "j", what: "Next changed file", act: () => stepToFile(section.current, 1) },
+        { key: "k", what: "Previous changed file", act: () => stepToFile(section.current, -1) },
+        { key: "w", what: "Leave out, or show, changes of white space alone", act: actions.ignoreSpace },
+      ]),
+    [form, ignoresSpace],
+  );
+  return (
+    <section ref={section} aria-label="Changes">
+      <div class="diff-head">
+        <h2>
+          {used.answer.kind === "ready" && used.answer.value !== null ? <Total list={used.answer.value} /> : "Changes"}
+        </h2>
+        <span class="diff-choices">
+          <button type="button" class="button" aria-pressed={ignoresSpace} onClick={actions.ignoreSpace}>
+            Ignore white space
+          </button>
+          {!isNarrow && (
+            <button type="button" class="button" aria-pressed={shown === "split"} onClick={actions.split}>
+              Side by side
+            </button>
+          )}
+        </span>
+      </div>
+      <Found used={used} what="the changes">
+        {(list) =>
+          list !== null && (
+            <FileList key={String(ignoresSpace)} name={name} list={list} form={shown} readMore={readMore} />
+          )
+        }
+      </Found>
+    </section>
+  );
+}
+
+/** Two columns of code are too narrow there, as on a telephone. */
+const narrow = window.matchMedia("(max-width: 44rem)");
+
+function useNarrow(): boolean {
+  const isNarrow = useSignal(narrow.matches);
+  useEffect(() => {
+    const look = (): void => {
+      isNarrow.value = narrow.matches;
+    };
+    narrow.addEventListener("change", look);
+    return () => narrow.removeEventListener("change", look);
+  }, [isNarrow]);
+  return isNarrow.value;
+}
+
+function Total({ list: { totalCount, nodes, diffStat } }: { readonly list: FileDiffList }) {
+  return (
+    <>
+      {formatAmount(totalCount ?? nodes?.length ?? 0, "file")} changed{" "}
+      {diffStat !== null && <Stat added={diffStat.added} deleted={diffStat.deleted} />}
+    </>
+  );
+}
+
+interface FileListProps extends Pick<FileDiffsProps, "name" | "readMore"> {
+  readonly list: FileDiffList;
+  readonly form: DiffForm;
+}
+
+function FileList({ name, list, form, readMore }: FileListProps) {
   const reader = useMemo(() => new TokenReader(), []);
   useEffect(() => () => reader.close(), [reader]);
-  const form = useSignal<DiffForm>("unified");
   const added = useSignal<readonly FileDiffList[]>([]);
   const action = useAction();
-  const { totalCount, diffStat } = list;
   const lists = [list, ...added.value];
   const nodes = lists.flatMap((one) => one.nodes ?? []);
   const { hasNextPage, endCursor } = lists.at(-1)?.pageInfo ?? list.pageInfo;
@@ -37,23 +120,7 @@ export function FileDiffs({ name, list, readMore }: FileDiffsProps) {
       if (next !== null) added.value = [...added.peek(), next];
     });
   return (
-    <section aria-label="Changes">
-      <div class="diff-head">
-        <h2>
-          {totalCount ?? nodes.length} {(totalCount ?? nodes.length) === 1 ? "file" : "files"} changed{" "}
-          {diffStat !== null && <Stat added={diffStat.added} deleted={diffStat.deleted} />}
-        </h2>
-        <button
-          type="button"
-          class="button"
-          aria-pressed={form.value === "split"}
-          onClick={() => {
-            form.value = form.value === "split" ? "unified" : "split";
-          }}
-        >
-          Side by side
-        </button>
-      </div>
+    <>
       {nodes.length > 1 && (
         <details class="panel diff-files">
           <summary class="panel-head">Files</summary>
@@ -74,7 +141,7 @@ export function FileDiffs({ name, list, readMore }: FileDiffsProps) {
         </details>
       )}
       {nodes.map((file) => (
-        <FileChange key={file.mostRelevantFile.url} name={name} file={file} form={form.value} reader={reader} />
+        <FileChange key={file.mostRelevantFile.url} name={name} file={file} form={form} reader={reader} />
       ))}
       {hasNextPage && (
         <p class="diff-foot">
@@ -82,22 +149,38 @@ export function FileDiffs({ name, list, readMore }: FileDiffsProps) {
             More files
           </button>{" "}
           <span class="soft" role="status">
-            {formatCount(nodes.length)} of {formatCount(totalCount ?? nodes.length)} are shown.
+            {formatCount(nodes.length)} of {formatCount(list.totalCount ?? nodes.length)} are shown.
           </span>
         </p>
       )}
       <ActionError action={action} />
-    </section>
+    </>
   );
 }
 
 /** Opens the changes of a file, and goes to them. */
 function showChange(pressed: HTMLElement, at: number): void {
-  const change = pressed.closest("section")?.querySelectorAll<HTMLDetailsElement>(".file-diff")[at];
-  if (change === undefined) return;
-  change.open = true;
-  change.scrollIntoView();
-  change.querySelector<HTMLElement>("summary")?.focus({ preventScroll: true });
+  const change = changesIn(pressed.closest("section"))[at];
+  if (change !== undefined) change.open = true;
+  goTo(change);
+}
+
+function changesIn(section: HTMLElement | null): readonly HTMLDetailsElement[] {
+  return [...(section?.querySelectorAll<HTMLDetailsElement>(".file-diff") ?? [])];
+}
+
+function goTo(change: HTMLDetailsElement | undefined): void {
+  change?.scrollIntoView();
+  change?.querySelector<HTMLElement>("summary")?.focus({ preventScroll: true });
+}
+
+/** Goes to the next file, or the one before: from the one with the focus, otherwise from what is at the top of the window. */
+function stepToFile(section: HTMLElement | null, step: 1 | -1): void {
+  const changes = changesIn(section);
+  const focused = changes.findIndex((change) => change.contains(document.activeElement));
+  const firstInSight = changes.findIndex((change) => change.getBoundingClientRect().bottom > 0);
+  const next = focused >= 0 ? focused + step : firstInSight;
+  goTo(changes[Math.max(0, Math.min(changes.length - 1, next))]);
 }
 
 function titleOfChange({ oldPath, newPath }: FileDiff): string {
@@ -113,74 +196,33 @@ interface FileChangeProps {
 }
 
 function FileChange({ name, file, form, reader }: FileChangeProps) {
-  const panel = useRef<HTMLDetailsElement>(null);
-  const tokens = useDiffTokens(panel, name, file, reader);
   const { oldPath, newPath, stat } = file;
   const hunks = file.hunks ?? [];
   const title = titleOfChange(file);
+  const links = <a href={file.mostRelevantFile.url}>View the file</a>;
   const note = newPath === null ? "removed" : oldPath === null ? "new" : "";
   return (
-    <details ref={panel} class="panel file-diff" open={stat !== null && stat.added + stat.deleted <= openLineCountMax}>
+    <details class="panel file-diff" open={stat !== null && stat.added + stat.deleted <= openLineCountMax}>
       <summary class="panel-head">
         <span class="file-name">{title}</span>
         {note !== "" && <span class="tag">{note}</span>}
         {stat !== null && <Stat added={stat.added} deleted={stat.deleted} />}
       </summary>
-      <p class="panel-foot small">
-        <a href={file.mostRelevantFile.url}>View the file</a>
-      </p>
       {hunks.length === 0 ? (
-        <p class="panel-foot soft">No lines are shown: the file is binary, or only its name or mode changed.</p>
+        <>
+          <p class="panel-foot small diff-links">{links}</p>
+          <p class="panel-foot soft">
+            No lines are shown: the file is binary, or only its name, its mode or, where that is left out, its white
+            space changed.
+          </p>
+        </>
       ) : (
-        <DiffTable hunks={hunks} tokens={tokens} form={form} label={`Changed lines of ${title}`} />
+        <DiffTable name={name} file={file} form={form} reader={reader} label={`Changed lines of ${title}`}>
+          {links}
+        </DiffTable>
       )}
     </details>
   );
-}
-
-/** The tokens of the lines of each hunk, on both sides. */
-type DiffTokens = readonly { readonly older: TokenLines; readonly newer: TokenLines }[];
-
-/**
- * Read from the whole file on each side, or a hunk in the middle of a comment would have wrong colours; when the hunks are
- * first in sight.
- */
-function useDiffTokens(
-  panel: { readonly current: HTMLElement | null },
-  name: string,
-  { oldPath, newPath, oldFile, newFile, hunks }: FileDiff,
-  reader: TokenReader,
-): DiffTokens {
-  const found = useSignal<DiffTokens>([]);
-  useEffect(() => {
-    const table = panel.current?.querySelector(".diff");
-    if (hunks === null || table == null) return undefined;
-    const made = hunks.map(() => ({ older: [] as TokenLines, newer: [] as TokenLines }));
-    const read = (path: string | null, commit: string | undefined, side: "older" | "newer"): void => {
-      if (path === null || commit === undefined) return;
-      const spans = hunks
-        .map(({ oldRange, newRange }) => (side === "older" ? oldRange : newRange))
-        .map(({ startLine, lines }) => ({ from: Math.max(0, startLine - 1), to: Math.max(0, startLine - 1) + lines }));
-      const file: FileAt = { repository: name, commit, path };
-      reader.read(file, spans, (index, lines) => {
-        const hunk = made[index];
-        if (hunk !== undefined) hunk[side] = lines;
-        found.value = [...made];
-      });
-    };
-    const observer = new IntersectionObserver(
-      ([seen]) => {
-        if (seen?.isIntersecting !== true) return;
-        observer.disconnect();
-        read(oldPath, oldFile?.commit?.oid, "older");
-        read(newPath, newFile?.commit?.oid, "newer");
-      },
-      { rootMargin: "600px" },
-    );
-    observer.observe(table);
-    return () => observer.disconnect();
-  }, [hunks]);
-  return found.value;
 }
 
 function Stat({ added, deleted }: { readonly added: number; readonly deleted: number }) {
@@ -189,168 +231,6 @@ function Stat({ added, deleted }: { readonly added: number; readonly deleted: nu
       <span class="stat-added">+{formatCount(added)}</span> <span class="stat-removed">−{formatCount(deleted)}</span>
     </span>
   );
-}
-
-/** One below the other, or side by side. */
-type DiffForm = "unified" | "split";
-
-type Kind = "context" | "added" | "removed";
-
-interface DiffLine {
-  readonly kind: Kind;
-  readonly text: string;
-  readonly tokens: readonly Token[];
-  /** 0 where the line does not exist. */
-  readonly oldLine: number;
-  readonly newLine: number;
-}
-
-interface DiffTableProps {
-  readonly hunks: readonly DiffHunk[];
-  /** Empty until they are known. */
-  readonly tokens: DiffTokens;
-  readonly form: DiffForm;
-  readonly label: string;
-}
-
-/** The changed lines of a file with their context. */
-function DiffTable({ hunks, tokens, form, label }: DiffTableProps) {
-  return (
-    // A part that scrolls is reached by keyboard.
-    <div class="diff-scroll" {...scrollable(label)}>
-      <table class={`diff ${form}`}>
-        <tbody>
-          {hunks.map((hunk, at) => {
-            const lines = parseLines(hunk, tokens[at]);
-            return (
-              <>
-                <tr class="hunk-head">
-                  <td colSpan={form === "split" ? 4 : 3}>
-                    Line {hunk.newRange.startLine} {hunk.section ?? ""}
-                  </td>
-                </tr>
-                {form === "split" ? splitRows(lines) : lines.map(unifiedRow)}
-              </>
-            );
-          })}
-        </tbody>
-      </table>
-    </div>
-  );
-}
-
-function unifiedRow(line: DiffLine) {
-  return (
-    <tr class={line.kind}>
-      <td class="number">{line.oldLine || ""}</td>
-      <td class="number">{line.newLine || ""}</td>
-      <CodeCell line={line} />
-    </tr>
-  );
-}
-
-/** Lines that were removed beside those that were added in their place. */
-function splitRows(lines: readonly DiffLine[]) {
-  const rows: [DiffLine | undefined, DiffLine | undefined][] = [];
-  let free = 0;
-  for (const line of lines) {
-    if (line.kind === "context") {
-      rows.push([line, line]);
-      free = rows.length;
-    } else if (line.kind === "removed") {
-      rows.push([line, undefined]);
-    } else {
-      const row = rows[free];
-      if (row === undefined) rows.push([undefined, line]);
-      else row[1] = line;
-      free++;
-    }
-  }
-  return rows.map(([before, after], i) => (
-    <tr key={i}>
-      <td class="number">{before?.oldLine ?? ""}</td>
-      <SideCell line={before} />
-      <td class="number">{after?.newLine ?? ""}</td>
-      <SideCell line={after} />
-    </tr>
-  ));
-}
-
-function SideCell({ line }: { readonly line: DiffLine | undefined }) {
-  return line === undefined ? <td class="code" /> : <CodeCell line={line} />;
-}
-
-function CodeCell({ line: { kind, text, tokens } }: { readonly line: DiffLine }) {
-  const sign = kind === "added" ? "+" : kind === "removed" ? "−" : " ";
-  return (
-    <td class={`code ${kind}`} data-sign={sign}>
-      <code>{tokenParts(withoutReordering(cutLine(text)), tokens)}</code>
-    </td>
-  );
-}
-
-/** The text with its tokens in spans. */
-function tokenParts(text: string, tokens: readonly Token[]) {
-  let at = 0;
-  return [
-    ...tokens.flatMap(({ from, to, kind }) => {
-      const before = text.slice(at, from);
-      at = to;
-      return [
-        before,
-        <span key={from} class={kind}>
-          {text.slice(from, to)}
-        </span>,
-      ];
-    }),
-    text.slice(at),
-  ];
-}
-
-function parseLines(
-  { body, oldRange, newRange }: DiffHunk,
-  tokens: DiffTokens[number] | undefined,
-): readonly DiffLine[] {
-  let oldLine = oldRange.startLine;
-  let newLine = newRange.startLine;
-  const texts = (body.endsWith("\n") ? body.slice(0, -1) : body).split("\n");
-  return texts
-    .filter((text) => !text.startsWith("\\"))
-    .map((text) => {
-      const kind = text.startsWith("+") ? "added" : text.startsWith("-") ? "removed" : "context";
-      const shown = text.slice(1);
-      const known =
-        kind === "removed" ? tokens?.older[oldLine - oldRange.startLine] : tokens?.newer[newLine - newRange.startLine];
-      return {
-        kind,
-        text: shown,
-        // Text that differs from the file's gets none.
-        tokens: known?.text === withoutSuffix(shown, "\r") ? known.tokens : [],
-        oldLine: kind === "added" ? 0 : oldLine++,
-        newLine: kind === "removed" ? 0 : newLine++,
-      };
-    });
-}
-
-interface DiffHunk {
-  readonly oldRange: { readonly startLine: number; readonly lines: number };
-  readonly newRange: { readonly startLine: number; readonly lines: number };
-  readonly section: string | null;
-  readonly body: string;
-}
-
-interface FileOfCommit {
-  readonly commit?: { readonly oid: string };
-}
-
-export interface FileDiff {
-  readonly oldPath: string | null;
-  readonly newPath: string | null;
-  readonly oldFile: FileOfCommit | null;
-  readonly newFile: FileOfCommit | null;
-  readonly mostRelevantFile: { readonly url: string };
-  readonly stat: { readonly added: number; readonly deleted: number } | null;
-  readonly hunks: readonly DiffHunk[] | null;
 }
 
 export interface FileDiffList {
