@@ -11,9 +11,9 @@ const groupBytes = 1024 * 1024;
 const groupTextsMax = 512;
 
 /**
- * Incremented when the same ctags would find other symbols: another option, another language.
+ * Incremented when the same ctags would find other symbols: another option, another language, another symbol that is left out.
  */
-const optionsVersion = 3;
+const optionsVersion = 4;
 
 /** Identifies what found the symbols of a shard, and the format in which they are. */
 export function nameProducer({ version }: CtagsProgram): string {

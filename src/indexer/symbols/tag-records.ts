@@ -9,6 +9,12 @@ const madeUpName = "__anon";
 /** Begins a line in which ctags warns about the text, for example of a symbol without a name. */
 const warning = '{"_type": "error", ';
 
+/** In place of an offset: the name is the rest of a number, so there is no such symbol. */
+const partOfNumber = -2;
+
+/** Digits and letters before a name that are looked at to tell whether they begin a number. */
+const numberLengthMax = 200;
+
 const lineFeed = 10;
 
 const tab = 9;
@@ -20,11 +26,18 @@ const tab = 9;
 export function parseTags(records: string, mark: string, text: string): ContentSymbols | undefined {
   const tags = new TagReader(withoutWarnings(records), mark);
   while (!tags.isAtEnd) if (!tags.readTag()) return undefined;
-  const byLine: Tags = tags.isSorted ? tags : reorder(tags, orderBy(tags.lines));
-  const offsets = findOffsets(byLine, text);
+  const { byLine, offsets } = leaveOutNumbers(tags.isSorted ? tags : reorder(tags, orderBy(tags.lines)), text);
   if (isOrdered(offsets)) return { ...byLine, offsets };
   const order = orderBy(byLine.lines, offsets);
   return { ...reorder(byLine, order), offsets: order.map((i) => offsets[i]) };
+}
+
+/** ctags takes what follows the first digits of `10_000` in TypeScript for a name. */
+function leaveOutNumbers(tags: Tags, text: string): { readonly byLine: Tags; readonly offsets: number[] } {
+  const offsets = findOffsets(tags, text);
+  if (!offsets.includes(partOfNumber)) return { byLine: tags, offsets };
+  const kept = offsets.flatMap((offset, i) => (offset === partOfNumber ? [] : [i]));
+  return { byLine: reorder(tags, kept), offsets: kept.map((i) => offsets[i]) };
 }
 
 function withoutWarnings(records: string): string {
@@ -193,7 +206,7 @@ class LineWalk {
     this.#end = lineEnd(text, 0);
   }
 
-  /** The offset of the name in its line; -1 if it is not there. */
+  /** The offset of the name in its line; -1 if it is not there, `partOfNumber` if it only ends a number there. */
   find(line: number, name: string, container: string): number {
     while (this.#line < line && this.#end < this.#text.length) this.#nextLine();
     if (this.#line !== line) return -1;
@@ -201,6 +214,7 @@ class LineWalk {
     if (offset < 0) offset = this.#search(name, this.#at, Math.min(this.#end, this.#at + windowBytes));
     if (offset < 0) offset = this.#findBefore(name);
     if (offset < 0) return -1;
+    if (this.#isInNumber(offset)) return partOfNumber;
     if (container !== "") this.#containers.add(container.slice(container.lastIndexOf(".") + 1));
     this.#found.push(offset, name.length);
     if (this.#taken.size > 0) this.#take(offset, name.length);
@@ -232,6 +246,16 @@ class LineWalk {
     return inWord;
   }
 
+  /** Whether a word that begins with a digit has begun before: no name begins in one, in any language. */
+  #isInNumber(offset: number): boolean {
+    const text = this.#text;
+    const first = Math.max(this.#start, offset - numberLengthMax);
+    if (offset === first || !isAsciiWordAt(text, offset) || !isAsciiWordAt(text, offset - 1)) return false;
+    let start = offset - 1;
+    while (start > first && isAsciiWordAt(text, start - 1)) start--;
+    return (start === this.#start || !isWordAt(text, start - 1)) && isDigitAt(text, start);
+  }
+
   #isTaken(offset: number, length: number): boolean {
     if (this.#taken.size === 0) return false;
     for (let i = offset; i < offset + length; i++) if (this.#taken.has(i)) return true;
@@ -258,9 +282,17 @@ class LineWalk {
 
 /** A letter or digit of ASCII, an underscore, or a byte of a character beyond ASCII. */
 function isWordAt(text: string, at: number): boolean {
+  return text.charCodeAt(at) >= 128 || isAsciiWordAt(text, at);
+}
+
+function isAsciiWordAt(text: string, at: number): boolean {
   const code = text.charCodeAt(at);
-  if (code >= 128 || code === 95) return true;
-  return (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || (code >= 48 && code <= 57);
+  return code === 95 || (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || isDigitAt(text, at);
+}
+
+function isDigitAt(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return code >= 48 && code <= 57;
 }
 
 function lineEnd(text: string, from: number): number {

@@ -184,6 +184,21 @@ t.test("things without a name have no symbols, and are no containers", async (t)
   t.same(shown(result), ["1 member a", "1 variable s", "2 enumerator B1"]);
 });
 
+t.test("the end of a number is no symbol", async (t) => {
+  const numbers =
+    "const a = 10_000;\nlet b = 0xff_ff + 1_000n;\nclass X { y = 3_600_000; _0 = 1e5_0 }\nconst t = { cacheMs: 30_000 };\nenum E { A = 1_0, _1 = 2 }\nconst _2_000 = 2_000;\n";
+  const [typescript, rust] = await extractorOf(t, "ctags").extract([
+    text("TypeScript", numbers),
+    text("Rust", "const A: u32 = 1_000;\nfn f2_000() {}\n"),
+  ]);
+  const namesIn = (one: Extraction | undefined) => (one?.kind === "symbols" ? [...one.symbols.names] : one?.kind);
+  t.same(namesIn(typescript), ["a", "b", "X", "y", "_0", "t", "E", "A", "_1", "_2_000"]);
+  t.same(namesIn(rust), ["f2_000"]);
+  // A line whose numbers could be looked through again for each of them.
+  const line = `let a = [${Array.from({ length: 20_000 }, (_, i) => `1${i}_000`).join(", ")}];`;
+  t.same(namesIn((await extractorOf(t, "ctags").extract([text("TypeScript", line)]))[0]), ["a"]);
+});
+
 t.test("warnings of ctags about a text are not taken for garbage", async (t) => {
   const source = 'const { A, B } = require("x");\nconst { C } = require("y");\nfunction f() {}\n';
   const [result] = await extractorOf(t, "ctags").extract([text("JavaScript", source)]);
