@@ -61,6 +61,9 @@ export interface ConnectionConfig {
   /** Whether the uncommitted files of the repositories of a folder are indexed, and after how long they are looked at again. */
   readonly workingCopies: boolean;
   readonly workingCopySeconds: number;
+  /** Whether the contents of submodules are searchable, and where they may come from; see `SubmodulePolicy`. */
+  readonly submodules: boolean;
+  readonly submodulesFrom: readonly string[];
   readonly intervalSeconds: number;
   readonly maxRepositories: number;
 }

@@ -1,5 +1,6 @@
 import { callAfter, type PendingCall } from "../base/deadline.js";
 import { errorMessage, TrawlError } from "../base/errors.js";
+import { submodulePolicy } from "../git/mirror/submodule-rules.js";
 import type { Log } from "../base/log.js";
 import type { Metrics } from "../base/metrics.js";
 import { RateLimitError } from "../base/rate-limit.js";
@@ -278,8 +279,12 @@ export class Connections {
       store,
       repositories: repositories.map((repository) => {
         const { workTree = "" } = repository.source ?? {};
-        const lfs = config.lfs ? true : undefined;
-        return { ...repository, lfs, source: { ...source, ...workingCopy(config, workTree) } };
+        return {
+          ...repository,
+          lfs: config.lfs ? true : undefined,
+          source: { ...source, ...workingCopy(config, workTree) },
+          submodules: submodulePolicy(config),
+        };
       }),
       missing: new Set(missing),
       lastListed: "",

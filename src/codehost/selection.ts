@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { errorMessage } from "../base/errors.js";
+import { submodulePolicy } from "../git/mirror/submodule-rules.js";
 import { plainHost } from "../git/run/remote-url.js";
 import type { RemoteSource, RepositoryConfig } from "../model/repository.js";
 import { TextPattern } from "../regexp/match/text-pattern.js";
@@ -74,6 +75,7 @@ function toConfig(config: ConnectionConfig, listed: ListedRepository): Repositor
     history: "all",
     lfs: config.lfs ? true : undefined,
     source: { ...findSource(config), ...workingCopy(config, listed.workTree) },
+    submodules: submodulePolicy(config),
   };
 }
 

@@ -3,13 +3,13 @@ import type { StoredShard } from "../model/shard-record.js";
 import { assert } from "../base/assert.js";
 import { hasBit } from "../base/bits.js";
 import { Pace } from "../base/pace.js";
-import { diffTrees, type TreeChange } from "../git/objects/objects.js";
+import { diffTrees, fileMode, type TreeChange } from "../git/objects/objects.js";
 import type { StopSignal } from "../git/run/run.js";
-import type { IndexedBranch } from "../model/repository.js";
+import { type IndexedBranch, indexedTree } from "../model/repository.js";
 import { unpackSkipCode } from "../shard/format.js";
 import { ShardReader } from "../shard/shard-reader.js";
 import type { ShardSnapshot } from "../store/shard-store.js";
-import { skipReasonFromCode, type SkipReason } from "../model/skip-reason.js";
+import { isFileReason, skipReasonFromCode, type SkipReason } from "../model/skip-reason.js";
 import { describeProblems, isRegular, noCounts, type DocumentCounts, type Entry } from "./index-repository.js";
 import {
   type CommitRules,
@@ -51,6 +51,7 @@ interface OldDocument {
   readonly isFile: boolean;
   /** Whether it is a pointer of Git LFS whose contents were not there. */
   readonly isLeftOut: boolean;
+  readonly isSubmodule: boolean;
   readonly rules: PathRules;
   readonly skipReason: SkipReason;
   readonly contentBytes: number;
@@ -67,8 +68,16 @@ const noContents: DeltaContents = { current: undefined, areNew: false };
 /** The change of one path: for each branch bit, the blob that it has after the change. */
 interface PathChange {
   readonly path: Buffer;
-  readonly after: { readonly bit: number; readonly oid: string | null; readonly isFile: boolean }[];
+  readonly after: {
+    readonly bit: number;
+    readonly oid: string | null;
+    readonly isFile: boolean;
+    readonly isSubmodule: boolean;
+  }[];
 }
+
+/** The oid of the tree that is searchable, by commit, if the contents of submodules are. */
+export type ContentTreeMap = ReadonlyMap<string, string>;
 
 /**
  * Assigns a bit to each wanted branch: an indexed branch keeps its bit, and a new one reuses the bit of a removed
@@ -79,19 +88,20 @@ interface PathChange {
 export function assignBranchBits(
   old: readonly IndexedBranch[],
   wanted: ReadonlyMap<string, string>,
+  trees: ContentTreeMap = new Map(),
 ): IndexedBranch[] | undefined {
   const free = old.filter((branch) => !wanted.has(branch.name));
   const carried: IndexedBranch[] = [];
   for (const [name, commit] of wanted) {
     const kept = old.find((branch) => branch.name === name);
     if (kept !== undefined) {
-      carried.push({ name, commit, bit: kept.bit });
+      carried.push({ name, commit, bit: kept.bit, contentTree: trees.get(commit) });
       continue;
     }
     const same = free.findIndex((branch) => branch.commit === commit);
     const [taken] = free.splice(Math.max(0, same), 1);
     if (taken === undefined) return undefined;
-    carried.push({ name, commit, bit: taken.bit });
+    carried.push({ name, commit, bit: taken.bit, contentTree: trees.get(commit) });
   }
   return carried;
 }
@@ -185,7 +195,8 @@ async function addRefilled(
     const changed = change.after.reduce((mask, { bit }) => mask | (1 << bit), 0);
     for (const { oid, branchMask } of documents)
       for (let mask = branchMask & living & ~changed, bit = 0; mask !== 0; mask >>>= 1, bit++)
-        if ((mask & 1) === 1) change.after.push({ bit, oid: contents.find(oid) ?? oid, isFile: true });
+        if ((mask & 1) === 1)
+          change.after.push({ bit, oid: contents.find(oid) ?? oid, isFile: true, isSubmodule: false });
     if (!changes.has(path)) added.set(path, change);
     changes.set(path, change);
   }
@@ -262,7 +273,7 @@ function findRuleFiles(
     const path = reader.path(document);
     if (!isRulePath(path)) continue;
     const skipReason = skipReasonFromCode(unpackSkipCode(reader.documentInfo[document]));
-    if (skipReason === "not-regular") continue;
+    if (!isFileReason(skipReason)) continue;
     const [oid, branchMask] = [reader.oid(document), reader.documentBranches[document]];
     found.push({ path: path.toString("latin1"), oid, branchMask, wasMissing: skipReason === "missing" });
   }
@@ -324,7 +335,7 @@ async function addRuled(
     for (const { oid, isFile, branchMask, rules: before, path: bytes } of old)
       for (const [bit, commitRules] of rules)
         if (isFile && ((branchMask & mask) >>> bit) & 1 && commitRules.at(bytes).key !== before.key)
-          after.push({ bit, oid, isFile });
+          after.push({ bit, oid, isFile, isSubmodule: false });
     if (known !== undefined) known.after.push(...after);
     else if (after.length > 0) changes.set(path, { path: old[0].path, after });
   }
@@ -346,8 +357,8 @@ async function changedPaths(
   const changes = new Map<string, PathChange>();
   for (const branch of wanted) {
     const before = old.find((other) => other.bit === branch.bit);
-    if (before === undefined || before.commit === branch.commit) continue;
-    for (const change of await diffTrees(mirror, before.commit, branch.commit, stop))
+    if (before === undefined || indexedTree(before) === indexedTree(branch)) continue;
+    for (const change of await diffTrees(mirror, indexedTree(before), indexedTree(branch), stop))
       recordChange(changes, branch.bit, change, contents);
   }
   return changes;
@@ -365,9 +376,10 @@ function recordChange(
     noted = { path: change.path, after: [] };
     changes.set(key, noted);
   }
-  const isFile = isRegular(change.newMode);
+  const { newMode } = change;
+  const isFile = isRegular(newMode);
   const oid = (isFile && change.newOid !== null ? contents?.find(change.newOid) : undefined) ?? change.newOid;
-  noted.after.push({ bit, oid, isFile });
+  noted.after.push({ bit, oid, isFile, isSubmodule: newMode === fileMode.gitlink });
 }
 
 /** Adds the live documents of the changed paths to `found`, by path. */
@@ -427,8 +439,9 @@ function describeDocument(reader: ShardReader, document: number): OldDocument {
     path: Buffer.from(reader.path(document)),
     oid: reader.oid(document),
     branchMask: reader.documentBranches[document],
-    isFile: skipReason !== "not-regular",
+    isFile: isFileReason(skipReason),
     isLeftOut: skipReason === "lfs",
+    isSubmodule: skipReason === "submodule",
     rules: rulesOfDocument(reader, document),
     skipReason,
     contentBytes: content < reader.contentCount ? reader.contentStart[content + 1] - reader.contentStart[content] : 0,
@@ -448,19 +461,25 @@ function applyChange(
   contents: LfsContents | undefined,
   delta: Delta,
 ): void {
-  const masks = new Map<string, { mask: number; oid: string; isFile: boolean; rules: PathRules }>();
+  const masks = new Map<string, Pick<Entry, "oid" | "isFile" | "isSubmodule" | "rules"> & { mask: number }>();
   const documentKey = (oid: string, isFile: boolean, rules: PathRules, isLeftOut: boolean): string =>
     `${oid}${isFile ? "" : "!"}${isLeftOut ? "?" : ""} ${rules.key}`;
-  for (const { oid, isFile, rules, isLeftOut, branchMask } of documents)
-    masks.set(documentKey(oid, isFile, rules, isLeftOut), { mask: branchMask & living, oid, isFile, rules });
-  for (const { bit, oid, isFile } of change.after) {
+  for (const { oid, isFile, isSubmodule, rules, isLeftOut, branchMask } of documents)
+    masks.set(documentKey(oid, isFile, rules, isLeftOut), {
+      mask: branchMask & living,
+      oid,
+      isFile,
+      isSubmodule,
+      rules,
+    });
+  for (const { bit, oid, isFile, isSubmodule } of change.after) {
     for (const state of masks.values()) state.mask &= ~(1 << bit);
     if (oid === null) continue;
     const rules = isFile ? rulesAt(rulesByBit, bit).at(change.path) : noRules;
     const isLeftOut = isFile && !rules.isIgnored && contents?.lacks(oid) === true;
     const key = documentKey(oid, isFile, rules, isLeftOut);
     const state = masks.get(key);
-    if (state === undefined) masks.set(key, { mask: 1 << bit, oid, isFile, rules });
+    if (state === undefined) masks.set(key, { mask: 1 << bit, oid, isFile, isSubmodule, rules });
     else state.mask |= 1 << bit;
   }
   for (const document of documents) {
@@ -472,8 +491,8 @@ function applyChange(
     }
     addTombstone(document, delta);
   }
-  for (const { mask, oid, isFile, rules } of masks.values())
-    if (mask !== 0) delta.entries.push({ path: change.path, oid, isFile, rules, branchMask: mask });
+  for (const { mask, oid, isFile, isSubmodule, rules } of masks.values())
+    if (mask !== 0) delta.entries.push({ path: change.path, oid, isFile, isSubmodule, rules, branchMask: mask });
 }
 
 function addTombstone(document: OldDocument, { tombstones, dead }: Delta): void {

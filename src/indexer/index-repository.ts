@@ -5,7 +5,7 @@ import { readBlobs, readByGit } from "../git/objects/read-blobs.js";
 import { listReadable } from "../git/objects/readable-tree.js";
 import type { StopSignal } from "../git/run/run.js";
 import type { Kernel } from "../native/kernel/kernel.js";
-import type { IndexedBranch } from "../model/repository.js";
+import { type IndexedBranch, indexedTree } from "../model/repository.js";
 import { hasText, type SkipReason } from "../model/skip-reason.js";
 import {
   detectLanguageName,
@@ -37,6 +37,7 @@ export interface Entry {
   readonly oid: string;
   /** True for a file; false for a symbolic link or a submodule. */
   readonly isFile: boolean;
+  readonly isSubmodule: boolean;
   /** Of a file, by the commits of these branches. */
   readonly rules: PathRules;
   branchMask: number;
@@ -77,6 +78,8 @@ export interface IndexContext {
   readonly onFile: (oid: string, path: Buffer, byteCount: number) => void;
   /** Oids that are indexed without their content, and without reading it. */
   readonly quarantined: ReadonlySet<string>;
+  /** Whether the contents of submodules are wanted, so that a submodule without them is a gap. */
+  readonly withSubmodules: boolean;
 }
 
 /** The contents of the branches' trees. */
@@ -106,7 +109,7 @@ export async function entriesOfBranches(
   const found = new Map<CommitRules, Map<string, PathRules>>();
   for (const branch of branches) {
     const bit = 1 << branch.bit;
-    const tree = await listReadable(mirror, branch.commit, stop);
+    const tree = await listReadable(mirror, indexedTree(branch), stop);
     missingTreeCount += tree.missingCount;
     const rules = await readCommitRules(mirror, ruleFiles(tree.entries), stop);
     problems.push(...describeProblems(branch.name, rules));
@@ -126,7 +129,8 @@ export async function entriesOfBranches(
         entry.branchMask |= bit;
         continue;
       }
-      const added: Entry = { path: item.path, oid, isFile, rules: own, branchMask: bit };
+      const isSubmodule = item.mode === fileMode.gitlink;
+      const added: Entry = { path: item.path, oid, isFile, isSubmodule, rules: own, branchMask: bit };
       entries.push(added);
       if (branches.length > 1) known.set(key, added);
     }
@@ -172,7 +176,7 @@ export async function indexEntries(
     }
     // First of all, because it tells a link from a file, even from a file with rules.
     if (!entry.isFile) {
-      addSkipped(entry, "not-regular", context, counts);
+      addSkipped(entry, entry.isSubmodule && context.withSubmodules ? "submodule" : "not-regular", context, counts);
       continue;
     }
     if (context.contents?.lacks(entry.oid) === true) {

@@ -33,6 +33,12 @@ export interface RemoteSource {
   readonly readersFromHost?: true;
 }
 
+/** Where the contents of submodules may come from, beside the host of the repository that names them. */
+export interface SubmodulePolicy {
+  /** Hosts, perhaps with a port; `*` for all with public addresses; absolute paths of folders on this machine. */
+  readonly from: readonly string[];
+}
+
 /** The configuration of a repository. */
 export interface RepositoryConfig extends RepositoryAttributes {
   readonly name: string;
@@ -51,6 +57,8 @@ export interface RepositoryConfig extends RepositoryAttributes {
   readonly lfs?: true | undefined;
   /** Absent if the operator has named the URL. */
   readonly source?: RemoteSource | undefined;
+  /** Absent if the contents of its submodules are not searchable. */
+  readonly submodules?: SubmodulePolicy | undefined;
 }
 
 /** Copies only the attributes from an object that has other properties as well. */
@@ -87,6 +95,13 @@ export interface IndexedBranch {
   readonly commit: string;
   /** When it was committed, in seconds since 1970; absent if that could not be read, or was not recorded. */
   readonly committedSeconds?: number | undefined;
+  /** The tree that is searchable, with the contents of submodules; absent if that is the commit's own. */
+  readonly contentTree?: string | undefined;
+}
+
+/** What of a branch is indexed: the oid of a tree, or of a commit. */
+export function indexedTree({ commit, contentTree }: Pick<IndexedBranch, "commit" | "contentTree">): string {
+  return contentTree ?? commit;
 }
 
 /** Maximum number of indexed branches per repository: the width of a branch mask. */

@@ -11,6 +11,7 @@ export const skipReasons = {
   "not-decoded": { code: 7, explanation: "is not UTF-8 and its encoding is not certain: it is searched byte by byte" },
   ignored: { code: 8, explanation: "is left out by .sourcegraph/ignore of its commit" },
   lfs: { code: 9, explanation: "is in Git LFS, and its contents are not here" },
+  submodule: { code: 10, explanation: "is a submodule whose contents are not in the mirror" },
 } as const;
 
 export type SkipReason = keyof typeof skipReasons;
@@ -20,6 +21,11 @@ const names = Object.keys(skipReasons) as SkipReason[];
 /** Whether a document has a text. */
 export function hasText(reason: SkipReason): boolean {
   return reason === "none" || reason === "not-decoded";
+}
+
+/** Whether a document is a file, and no link or submodule. */
+export function isFileReason(reason: SkipReason): boolean {
+  return reason !== "not-regular" && reason !== "submodule";
 }
 
 export function skipReasonFromCode(code: number): SkipReason {

@@ -48,6 +48,8 @@ export interface GitReadKinds {
     readonly request: CountLanguages;
     readonly answer: { readonly languages: readonly LanguageCount[] };
   };
+  /** The oid of what has the contents of a commit: a tree with those of its submodules, or the commit itself. */
+  "find-content-tree": { readonly request: FindContentTree; readonly answer: { readonly tree: string } };
   "find-owners": { readonly request: FindOwners; readonly answer: FoundOwners };
   "read-submodules": {
     readonly request: ReadSubmodules;
@@ -63,6 +65,11 @@ export interface HasCommit extends OfRepository {
   readonly kind: "has-commit";
   /** In full. */
   readonly oid: string;
+}
+
+export interface FindContentTree extends OfRepository {
+  readonly kind: "find-content-tree";
+  readonly commit: string;
 }
 
 export interface FindOwners extends OfRepository {

@@ -7,6 +7,7 @@ import type {
   ListCommits,
   ListedCommits,
 } from "./history-messages.js";
+import type { IndexedBranch } from "../model/repository.js";
 import type { WorkerSettings } from "./messages.js";
 import type { IndexLimits, SyncShard } from "./ingest-messages.js";
 import type { ResolvedRevision, RevisionSpec } from "../model/revision-syntax.js";
@@ -141,7 +142,7 @@ export interface FindDocuments {
   /** See `Repository`. */
   readonly lfsTree: string | undefined;
   /** An indexed branch with which the commits are compared; undefined if none is indexed. */
-  readonly base: { readonly bit: number; readonly commit: string } | undefined;
+  readonly base: Pick<IndexedBranch, "bit" | "commit" | "contentTree"> | undefined;
   readonly commits: readonly string[];
   /** Live shards that contain documents of the repository. */
   readonly live: readonly SyncShard[];

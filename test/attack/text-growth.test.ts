@@ -36,7 +36,7 @@ import { queryLimits } from "../../src/query/syntax/limits.js";
 import { planQuery } from "../../src/query/plan/plan-query.js";
 import { isRevision, readCount, readSelect, readTimeoutMs, splitRepository } from "../../src/query/fields/values.js";
 import { analyseRegexp } from "../../src/regexp/analysis/analyse.js";
-import { parseSubmodules, submodulesBytesMax } from "../../src/worker/read/answer-git-read.js";
+import { parseSubmodules, submodulesBytesMax } from "../../src/git/objects/gitmodules.js";
 import { isFull } from "../support/full-run.js";
 import { randomFrom } from "../support/random.js";
 import { seed } from "../support/property.js";

@@ -15,7 +15,6 @@ import { splitRange } from "../../src/model/revision-syntax.js";
 import { readPredicate } from "../../src/query/fields/repository-predicates.js";
 import { readTimeoutMs } from "../../src/query/fields/values.js";
 import { compileRegexp } from "../../src/regexp/match/matcher.js";
-import { parseSubmodules } from "../../src/worker/read/answer-git-read.js";
 import { fc, runs } from "../support/property.js";
 
 interface Row {
@@ -162,23 +161,6 @@ const rows: readonly Row[] = [
       return found.kind === "route" ? [found.params["NAME"], found.params["REV"]] : undefined;
     },
     oracle: (text) => /^\/x\/(.+)\/y\/(.+)\/z$/.exec(text)?.slice(1),
-  },
-  {
-    name: ".gitmodules",
-    pieces: ['[submodule "a"]\n', "path = p\n", "url = u\n", "\turl= v \n", "path =\n", "\n", " ", "x"],
-    scanner: (text) => [...parseSubmodules(text)],
-    oracle: (text) => [
-      ...new Map(
-        text
-          .split(/^[ \t]*\[submodule .*\][ \t]*$/m)
-          .slice(1)
-          .flatMap((section) => {
-            const path = /^[ \t]*path[ \t]*=[ \t]*(\S.*?)[ \t]*$/m.exec(section)?.[1];
-            const url = /^[ \t]*url[ \t]*=[ \t]*(\S.*?)[ \t]*$/m.exec(section)?.[1];
-            return path === undefined || url === undefined ? [] : [[path, url] as const];
-          }),
-      ),
-    ],
   },
 ];
 

@@ -6,7 +6,7 @@ import {
 } from "../../src/account/settings/settings-text.js";
 import { CodeOwners, readOwner } from "../../src/eval/people/code-owners.js";
 import { detectLanguage } from "../../src/indexer/detect-language.js";
-import { parseSubmodules } from "../../src/worker/read/answer-git-read.js";
+import { parseSubmodules } from "../../src/git/objects/gitmodules.js";
 import { makeText, pick, type Vocabulary } from "./inputs.js";
 import { allowing } from "./query-targets.js";
 import type { FuzzTarget } from "./runner.js";

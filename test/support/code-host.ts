@@ -29,6 +29,8 @@ export function connection(changes: Partial<ApiConnection>): ApiConnection {
     prefix: "host/",
     lfs: false,
     workingCopies: false,
+    submodules: false,
+    submodulesFrom: [],
     workingCopySeconds: 5,
     intervalSeconds: 3600,
     maxRepositories: 1000,

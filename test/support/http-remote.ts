@@ -16,7 +16,7 @@ type Choice = (request: IncomingMessage) => Answer | undefined;
 /** Serves the fixture through git's CGI program to requests with the password, unless there is another `answer`. */
 export async function serveHttp(
   t: Test,
-  source: GitFixture,
+  source: Pick<GitFixture, "path">,
   accepted: (request: IncomingMessage) => string = () => "ada:s3cret",
   answer: Choice = () => undefined,
 ): Promise<number> {
@@ -40,7 +40,7 @@ export async function serveHttp(
   return address !== null && typeof address === "object" ? address.port : 0;
 }
 
-function runBackend(source: GitFixture, request: IncomingMessage, response: ServerResponse): void {
+function runBackend(source: Pick<GitFixture, "path">, request: IncomingMessage, response: ServerResponse): void {
   const url = new URL(request.url ?? "/", "http://localhost");
   const child = spawn(backend, [], {
     env: {

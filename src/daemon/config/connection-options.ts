@@ -1,5 +1,5 @@
 import { secretSourcePattern } from "../../base/secret-source.js";
-import type { OptionRow } from "./options.js";
+import { type OptionRow, submodulesDescription, submodulesFromDescription } from "./options.js";
 
 /** The properties of an item of `connections`. */
 export const connectionTable = {
@@ -181,6 +181,16 @@ export const connectionTable = {
     max: 86_400,
     unit: "seconds",
     description: "Time between two looks at the files of such a repository.",
+  },
+  submodules: {
+    kind: "boolean",
+    default: false,
+    description: submodulesDescription,
+  },
+  submodulesFrom: {
+    kind: "strings",
+    default: [],
+    description: submodulesFromDescription,
   },
   interval: {
     kind: "integer",

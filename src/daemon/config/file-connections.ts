@@ -4,6 +4,7 @@ import { errorMessage } from "../../base/errors.js";
 import { apiKinds } from "../../codehost/api-kinds.js";
 import { type ApiKindName, type ConnectionConfig, isLocal } from "../../codehost/connection.js";
 import { readerSources } from "../../codehost/permissions/reader-sources.js";
+import { submoduleProblems } from "../../git/mirror/submodule-rules.js";
 import { TextPattern } from "../../regexp/match/text-pattern.js";
 import { connectionTable } from "./connection-options.js";
 import type { OptionRow } from "./options.js";
@@ -66,7 +67,7 @@ function findProblems(config: ConnectionConfig): string[] {
     problems.push("it needs owners, or a credential whose repositories are listed");
   problems.push(...appProblems(config));
   if (config.workingCopies && config.kind !== "folder") problems.push("workingCopies is only for folder");
-  problems.push(...permissionProblems(config));
+  problems.push(...permissionProblems(config), ...submoduleProblems(config));
   const isHostName = (host: string): boolean =>
     host === "*" || (URL.canParse(`http://${bracket(host)}/`) && (isIP(host) !== 0 || !/[:/@?#\\*\s]/.test(host)));
   for (const host of config.hosts.filter((host) => !isHostName(host)))

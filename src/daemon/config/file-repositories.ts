@@ -1,4 +1,5 @@
 import { errorMessage, TrawlError } from "../../base/errors.js";
+import { submodulePolicy, submoduleProblems } from "../../git/mirror/submodule-rules.js";
 import { checkCredential } from "../../git/mirror/url-secret.js";
 import { isHistoryScope } from "../../model/history-record.js";
 import { branchCountMax, type RepositoryAttributes, type RepositoryConfig } from "../../model/repository.js";
@@ -101,10 +102,15 @@ function repositoryConfig(item: Partial<RepositoryOptions>, base: string): Repos
   const config: Record<string, unknown> = {};
   for (const [name, row] of repositoryRows) {
     const value = item[name as keyof RepositoryOptions] ?? row.default;
+    if (name === "submodules" || name === "submodulesFrom") continue;
     config[name === "interval" ? "intervalSeconds" : name] = name === "url" ? absoluteUrl(String(value), base) : value;
     // Absent unless it is wanted, as in older records.
     if (name === "lfs" && value !== true) config[name] = undefined;
   }
+  const { submodules = false, submodulesFrom = [] } = item;
+  const [problem] = submoduleProblems({ submodules, submodulesFrom });
+  if (problem !== undefined) throw new TrawlError("bad-config", problem);
+  config["submodules"] = submodulePolicy({ submodules, submodulesFrom });
   return config as unknown as RepositoryConfig;
 }
 

@@ -836,6 +836,13 @@ export const optionTable = {
   },
 } as const satisfies Record<string, OptionRow>;
 
+export const submodulesDescription =
+  "Whether the contents of submodules, at the commits to which the repository points, are searchable below their paths. Whoever reads the repository reads them.";
+
+export const submodulesFromDescription =
+  "Where submodules may be fetched from, in addition to the repository's own host: hosts such as git.example.org or git.example.org:8443, * for all with public addresses (https and http " +
+  "only, without credentials), or those in git.networks, and absolute paths of folders on this machine. The others are left out.";
+
 /** The properties of an item of `repositories`, in the same form. */
 export const repositoryTable = {
   name: {
@@ -916,6 +923,16 @@ export const repositoryTable = {
     max: 31_536_000,
     unit: "seconds",
     description: "Fixed time between two fetches; 0 adapts it to how often the repository changes.",
+  },
+  submodules: {
+    kind: "boolean",
+    default: false,
+    description: submodulesDescription,
+  },
+  submodulesFrom: {
+    kind: "strings",
+    default: [],
+    description: submodulesFromDescription,
   },
 } as const satisfies Record<string, OptionRow>;
 

@@ -66,11 +66,14 @@ export class MirrorCommands {
   readonly directory: string;
   readonly url: RemoteUrl;
   readonly #options: MirrorOptions;
+  /** The file that makes git trust a local source. */
+  readonly #trusted: string;
 
-  constructor(directory: string, url: RemoteUrl, options: MirrorOptions) {
+  constructor(directory: string, url: RemoteUrl, options: MirrorOptions, trusted = trustedSourceFile(directory)) {
     this.directory = directory;
     this.url = url;
     this.#options = options;
+    this.#trusted = trusted;
   }
 
   /** The refs whose objects exist in `directory`. */
@@ -127,6 +130,25 @@ export class MirrorCommands {
     if (isDetached(remote)) refspecs.push(`+HEAD:${detachedHeadRef}`);
     // As much of the history as the remote has: it may have got more of it for the same references.
     if (readBoundary(directory).length > 0) flags.push("--unshallow");
+    await this.#fetch(directory, ["fetch", ...flags, ...options], refspecs, stop);
+  }
+
+  /**
+   * Fetches these commits with their histories, and sets no reference. `known` are commits of the mirror that the remote probably
+   * has; no other is named to it.
+   */
+  async fetchCommits(oids: readonly string[], known: readonly string[], stop: StopSignal): Promise<void> {
+    const config = known.length === 0 ? ["-c", "fetch.negotiationAlgorithm=noop"] : [];
+    const tips = known.map((oid) => `--negotiation-tip=${oid}`);
+    await this.#fetch(this.directory, [...config, "fetch", "--no-tags", "--progress", ...tips], oids, stop);
+  }
+
+  async #fetch(
+    directory: string,
+    command: readonly string[],
+    refspecs: readonly string[],
+    stop: StopSignal,
+  ): Promise<void> {
     const quiet = ["--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules"];
     const { fetchTimeoutMs, silenceMs, fetchBytesMax, memoryBytesMax, reserveBytes, onProgress } = this.#options;
     const lack = lackOfRoom(directory, reserveBytes);
@@ -135,7 +157,7 @@ export class MirrorCommands {
     const report = onProgress === null ? null : progressReader(onProgress);
     await this.#cleanly(directory, () =>
       this.#remote(
-        [`--git-dir=${directory}`, "fetch", ...flags, ...quiet, ...options],
+        [`--git-dir=${directory}`, ...command, ...quiet],
         [this.url.text, ...refspecs],
         {
           timeoutMs: fetchTimeoutMs,
@@ -323,7 +345,7 @@ export class MirrorCommands {
           ...environment,
           ...trace?.variables,
           ...variables,
-          GIT_CONFIG_GLOBAL: trustedSourceFile(this.directory),
+          GIT_CONFIG_GLOBAL: this.#trusted,
         },
         directory: "/",
         silenceMs: Infinity,

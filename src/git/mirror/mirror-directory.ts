@@ -53,6 +53,13 @@ export function trustedSourceFile(directory: string): string {
   return join(directory, "trusted-source.config");
 }
 
+/** The same for the source of a submodule. */
+export function trustSubmoduleSource(directory: string, path: string): string {
+  const file = join(directory, "submodule-source.config");
+  writeWhole(file, safeDirectoryConfig(path));
+  return file;
+}
+
 /** The object format of the mirror; null if the directory is not one of our mirrors, or incomplete. */
 export function mirrorFormat(directory: string): ObjectFormat | null {
   if (!isDirectory(join(directory, "objects")) || !isDirectory(join(directory, "refs"))) return null;

@@ -85,20 +85,21 @@ export class StoredObjects {
 
   /** The bytes of a tree; undefined if it is not found, or is larger. */
   readTree(oid: string, bytesMax: number): Buffer | undefined {
-    return this.#readObject(oid, objectKinds.tree, bytesMax);
+    return this.readObject(oid, objectKinds.tree, bytesMax);
   }
 
   #readText(oid: string, wanted: number): string | undefined {
-    return this.#readObject(oid, wanted, commitBytesMax)?.toString("latin1");
+    return this.readObject(oid, wanted, commitBytesMax)?.toString("latin1");
   }
 
-  #readObject(oid: string, wanted: number, bytesMax: number): Buffer | undefined {
+  /** An object of a kind of `objectKinds`; undefined if it is not found, of another kind, or larger than that. */
+  readObject(oid: string, wanted: number, bytesMax: number): Buffer | undefined {
     if (oid.length !== this.#oidLength) return undefined;
     const bytes = Buffer.from(oid, "hex");
     const [kind, size] = this.#packs.describe(bytes, 1);
     if (kind !== wanted || size > bytesMax) return undefined;
-    const text = Buffer.from(uninitializedBytes(size));
-    return this.#packs.read(bytes, text) ? text : undefined;
+    const content = Buffer.from(uninitializedBytes(size));
+    return this.#packs.read(bytes, content) ? content : undefined;
   }
 
   /**

@@ -14,6 +14,7 @@ export interface PathState {
   readonly oid: string | null;
   /** False for a symbolic link or a submodule. */
   readonly isFile: boolean;
+  readonly isSubmodule: boolean;
 }
 
 /** Commits ordered by date, and how they differ from the base and from each other. */
@@ -31,6 +32,13 @@ const emptyTrees = {
   40: "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
   64: "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
 } as const;
+
+/** Trees that are compared instead of those of the commits. */
+export interface ChainContents {
+  readonly base: string | undefined;
+  /** In the order of the commits. */
+  readonly trees: readonly string[];
+}
 
 /** Two trees to compare; undefined stands for an empty one. */
 interface TreePair {
@@ -55,6 +63,7 @@ export async function compareAlong(
   commits: readonly string[],
   stateCountMax: number,
   stop: StopSignal,
+  contents?: ChainContents,
 ): Promise<TreeChain> {
   assert(commits.length > 0 && commits.every(isOid), "trees are compared by oid");
   const wanted = new Set(commits);
@@ -63,9 +72,10 @@ export async function compareAlong(
   try {
     const trees = storedTrees(objects, all) ?? (await readRootTrees(directory, all, stop));
     const ordered = [...trees.keys()].filter((commit) => wanted.has(commit)).reverse();
+    const others = new Map(contents?.trees.flatMap((tree, i) => (tree === commits[i] ? [] : [[commits[i], tree]])));
     const chained = [
-      base === undefined ? undefined : trees.get(base),
-      ...ordered.map((commit) => trees.get(commit) ?? ""),
+      base === undefined ? undefined : (contents?.base ?? trees.get(base)),
+      ...ordered.map((commit) => others.get(commit) ?? trees.get(commit) ?? ""),
     ];
     const pairs = ordered.map((_, i) => ({ before: chained[i], after: chained[i + 1] ?? "" }));
     const chain =
@@ -276,6 +286,7 @@ export class ChainBuilder {
       from,
       oid: isAbsent ? null : bytes.toString("latin1", oidAt, oidAt + this.#oidLength),
       isFile: isRegular(bytes, modeAt),
+      isSubmodule: bytes[modeAt] === 49 && bytes[modeAt + 1] === 54,
     };
   }
 }
@@ -283,7 +294,7 @@ export class ChainBuilder {
 const added = 65;
 const deleted = 68;
 
-/** Whether a mode begins with 100. */
+/** Whether a mode begins with 100; that of a submodule begins with 16. */
 function isRegular(bytes: Buffer, at: number): boolean {
   return bytes[at] === 49 && bytes[at + 1] === 48 && bytes[at + 2] === 48;
 }

@@ -257,9 +257,14 @@ async function sendArchive(
   { commit, entry }: FoundEntry,
   format: ArchiveFormat,
 ): Promise<void> {
-  const { request, response } = answer;
+  const { request, response, context } = answer;
+  const { tree } = await context.git.run({
+    kind: "find-content-tree",
+    repositoryId: commit.repository.record.id,
+    commit: commit.oid,
+  });
   // Its entries carry the time of the commit.
-  const etag = tagOfTree(commit, "", format);
+  const etag = tagOfTree(commit, tree === commit.oid ? "" : tree, format);
   const headers = {
     ...answer.headers,
     "Content-Type": format === "zip" ? "application/zip" : "application/x-tar",
@@ -270,7 +275,7 @@ async function sendArchive(
   if (isKnown(request.headers, etag)) return response.replyHead(304, headers, undefined);
   if (request.method === "HEAD") return response.replyHead(200, headers, undefined);
   await withPermit(permits, "archives", answer, async () => {
-    const child = openArchive(mirrorPath(services, commit), commit.oid, format, entry.path);
+    const child = openArchive(mirrorPath(services, commit), tree, format, entry.path);
     response.onClosed(() => child.kill());
     await sendOutput(child, whole, readingLimits(services, permits), () => response.startStream(200, headers));
   });

@@ -363,7 +363,7 @@ function toRange(block: CachedBlock | undefined): CachedShardRange["symbols"] {
 }
 
 /** The default branch, because most other commits are close to it; without it some other branch. */
-function indexedBase(repository: Repository): { readonly bit: number; readonly commit: string } | undefined {
+function indexedBase(repository: Repository): FindDocuments["base"] {
   const bit = defaultBranchBit(repository);
   return repository.indexedBranches.find((branch) => branch.bit === bit) ?? repository.indexedBranches[0];
 }

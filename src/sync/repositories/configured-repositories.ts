@@ -115,7 +115,15 @@ function findRecord(
   // It was added by hand after the repositories had been chosen.
   if (found !== undefined && known === undefined && !found.configured && config.source !== undefined) return undefined;
   const metadata = { ...known?.addedMetadata, ...config.metadata };
-  const wanted = { ...config, metadata, lfs: config.lfs, source: config.source, configured: true, removedAt: "" };
+  const wanted = {
+    ...config,
+    metadata,
+    lfs: config.lfs,
+    source: config.source,
+    submodules: config.submodules,
+    configured: true,
+    removedAt: "",
+  };
   if (known !== undefined && holds(known, wanted)) return undefined;
   if (found !== undefined && known === undefined) replaced.push(found);
   return {

@@ -17,7 +17,7 @@ import { detachedName, type IndexedBranch, type Repository } from "../../model/r
 import type { SyncInput, SyncOutcome, SyncTask } from "../../protocol/ingest-messages.js";
 import { type IngestThread, stepAllowanceMs, timeAllowance } from "./ingest-thread.js";
 import { type Fetched, postProgress, requireExpected, wantedBranches } from "./running-fetch.js";
-import { assignBranchBits, type Delta, findDelta } from "../../indexer/index-changes.js";
+import { assignBranchBits, type ContentTreeMap, type Delta, findDelta } from "../../indexer/index-changes.js";
 import type { ShardStore } from "../../store/shard-store.js";
 import { createHash } from "node:crypto";
 import type { RefState } from "../../git/objects/refs.js";
@@ -26,7 +26,7 @@ import type { RefState } from "../../git/objects/refs.js";
 export async function indexFetched(
   thread: IngestThread,
   given: SyncInput,
-  { mirror, state, recreated, date, warnings: found, lfs }: Fetched,
+  { mirror, state, recreated, date, warnings: found, lfs, trees }: Fetched,
   task: SyncTask,
   output: ShardOutput,
 ): Promise<SyncOutcome> {
@@ -50,7 +50,7 @@ export async function indexFetched(
     !input.rebuild &&
     repository.generation > 0 &&
     contents?.tree === repository.lfsTree &&
-    areIndexed(repository.indexedBranches, wanted, repository.defaultBranch, defaultBranch)
+    areIndexed(repository.indexedBranches, wanted, trees, repository.defaultBranch, defaultBranch)
   ) {
     // A restart may have interrupted the complete fetch.
     if (mayRefetch && lacksObjects(repository, mirror)) return lacking;
@@ -58,11 +58,12 @@ export async function indexFetched(
     warnings.push(...(repository.warnings ?? []).filter(isRuleProblem));
     return { kind: "unchanged", repositoryId: repository.id, fetched: date, warnings, cut };
   }
-  const name = stateName(wanted);
+  const name = stateName(wanted, trees);
   requireNoQuarantine(repository, name);
   thread.activity.enter("comparing", repository.id, name, stepAllowanceMs);
   const context = makeContext(thread, mirror.directory, contents, repository, task, output);
-  const result = (await indexChanges(thread, input, wanted, context)) ?? (await indexWhole(thread, wanted, context));
+  const result =
+    (await indexChanges(thread, input, wanted, trees, context)) ?? (await indexWhole(thread, wanted, trees, context));
   if (result === undefined || (result.counts.skippedCounts["missing"] ?? 0) > 0) await requireAccess(mirror);
   if (result === undefined) {
     if (mayRefetch && !mirror.isIncomplete) return lacking;
@@ -150,6 +151,7 @@ function makeContext(
       postProgress({ kind: "progress", repositoryId: repository.id, phase: "indexing", done, total }),
     onFile: (oid, path, byteCount) => activity.enterFile(oid, path, timeAllowance(byteCount)),
     quarantined: new Set(repository.quarantine?.files.map(({ oid }) => oid)),
+    withSubmodules: repository.submodules !== undefined,
   };
 }
 
@@ -182,11 +184,15 @@ async function indexChanges(
   { store, activity }: IngestThread,
   input: SyncInput,
   wanted: ReadonlyMap<string, string>,
+  trees: ContentTreeMap,
   context: IndexContext,
 ): Promise<IndexResult | undefined> {
   const { repository } = input;
   if (input.rebuild || repository.generation === 0) return undefined;
-  const branches = assignBranchBits(repository.indexedBranches, wanted);
+  // With contents of submodules, those without them have another reason.
+  const hadTrees = repository.indexedBranches.map(({ contentTree }) => contentTree !== undefined);
+  if (hadTrees.includes(trees.size === 0)) return undefined;
+  const branches = assignBranchBits(repository.indexedBranches, wanted, trees);
   if (branches === undefined) return undefined;
   const delta = await findDeltaIfPossible(store, input, branches, context);
   if (
@@ -199,7 +205,7 @@ async function indexChanges(
     contentBytes: Math.max(0, repository.contentBytes - delta.dead.contentBytes),
     skippedCounts: subtract(repository.skippedCounts, delta.dead.skippedCounts),
   };
-  activity.enter("indexing", repository.id, stateName(wanted), stepAllowanceMs);
+  activity.enter("indexing", repository.id, stateName(wanted, trees), stepAllowanceMs);
   await indexEntries(delta.entries, context, counts);
   return { branches, counts, replaces: false, tombstones: delta.tombstones, problems: delta.problems };
 }
@@ -246,9 +252,10 @@ function subtract(
 async function indexWhole(
   { activity }: IngestThread,
   wanted: ReadonlyMap<string, string>,
+  trees: ContentTreeMap,
   context: IndexContext,
 ): Promise<IndexResult | undefined> {
-  const branches = [...wanted].map(([name, commit], bit) => ({ name, commit, bit }));
+  const branches = [...wanted].map(([name, commit], bit) => ({ name, commit, bit, contentTree: trees.get(commit) }));
   const counts = noCounts();
   const { entries, missingTreeCount, problems } = await entriesOfBranches(
     context.mirror,
@@ -258,7 +265,7 @@ async function indexWhole(
   );
   if (entries.length === 0 && missingTreeCount > 0) return undefined;
   if (missingTreeCount > 0) counts.skippedCounts["missing"] = missingTreeCount;
-  activity.enter("indexing", context.repositoryId, stateName(wanted), stepAllowanceMs);
+  activity.enter("indexing", context.repositoryId, stateName(wanted, trees), stepAllowanceMs);
   await indexEntries(entries, context, counts);
   return { branches, counts, replaces: true, tombstones: new Map(), problems };
 }
@@ -285,23 +292,23 @@ function findWarnings({ branches }: Repository, state: RefState): string[] {
   return warnings;
 }
 
-/** Whether they are already indexed at their current commits. */
+/** Whether they are already indexed at their current commits, with what these have. */
 function areIndexed(
   indexed: readonly IndexedBranch[],
   wanted: ReadonlyMap<string, string>,
+  trees: ContentTreeMap,
   defaultBefore: string,
   defaultAfter: string,
 ): boolean {
   return (
     defaultBefore === defaultAfter &&
     indexed.length === wanted.size &&
-    indexed.every((branch) => wanted.get(branch.name) === branch.commit)
+    indexed.every(({ name, commit, contentTree }) => wanted.get(name) === commit && trees.get(commit) === contentTree)
   );
 }
 
-/** Identifies the branches and their commits. */
-export function stateName(wanted: ReadonlyMap<string, string>): string {
-  return createHash("sha1")
-    .update(JSON.stringify([...wanted]))
-    .digest("hex");
+/** Identifies the branches, their commits and the contents of submodules. */
+export function stateName(wanted: ReadonlyMap<string, string>, trees: ContentTreeMap): string {
+  const named = trees.size === 0 ? [...wanted] : [...wanted, ...trees];
+  return createHash("sha1").update(JSON.stringify(named)).digest("hex");
 }

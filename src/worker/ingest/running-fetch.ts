@@ -7,6 +7,7 @@ import { type Admit, Mirror } from "../../git/mirror/mirror.js";
 import { RedirectError } from "../../git/mirror/mirror-commands.js";
 import type { RefState } from "../../git/objects/refs.js";
 import { hostAndPort, parseRemoteUrl, redirectedUrl, type RemoteUrl } from "../../git/run/remote-url.js";
+import type { ContentTreeMap } from "../../indexer/index-changes.js";
 import {
   branchCountMax,
   detachedName,
@@ -29,6 +30,7 @@ import { type FetchedLfs, fetchLfs, knownLfs } from "./lfs-fetch.js";
 import { RemoteRules } from "../../git/mirror/remote-rules.js";
 import { withSecret } from "../../git/mirror/url-secret.js";
 import { SecretFiles } from "../../store/secret-files.js";
+import { fetchSubmodules, type SubmoduleContents } from "./submodules.js";
 import { parentPort } from "node:worker_threads";
 
 /** A repository with a mirror that reflects its remote at a certain time. */
@@ -42,6 +44,8 @@ export interface Fetched {
   /** Sentences about what was left out. */
   readonly warnings: readonly string[];
   readonly lfs: FetchedLfs;
+  /** See `SubmoduleContents`. */
+  readonly trees: ContentTreeMap;
 }
 
 export type FetchOutcome =
@@ -143,8 +147,9 @@ async function fetchOne(
     const mirror = await openMirror(dataFolder, repository, fetch, []);
     const known = await stateToRebuild(repository, mirror, stop);
     if (known !== undefined) {
+      const contents = await readSubmodules(dataFolder, input, mirror, known, fetch, false, stop);
       const lfs = await knownLfs(input, mirror, stop);
-      return { mirror, state: known, recreated: false, date: new Date().toISOString(), warnings: [], lfs };
+      return { mirror, state: known, recreated: false, date: new Date().toISOString(), ...contents, lfs };
     }
   }
   const resolvedHosts = await requireRemote(dataFolder, repository, fetch);
@@ -154,17 +159,31 @@ async function fetchOne(
   for (let redirectCount = 0; ; redirectCount++) {
     const date = new Date().toISOString();
     const opened = mirror;
-    // The working copy and the contents of LFS are read when there is nothing to fetch any more.
+    // The working copy, submodules and the contents of LFS are read when there is nothing to fetch any more.
+    const isLast =
+      repository.source?.workingCopySeconds === undefined &&
+      repository.submodules === undefined &&
+      !repository.lfs &&
+      repository.lfsTree === undefined;
     const tell = (listed: RefState): void => {
-      if (repository.source?.workingCopySeconds === undefined && !repository.lfs && repository.lfsTree === undefined)
-        onListed({ mirror: opened, state: listed, recreated: false, date, warnings: [], lfs: withoutLfs });
+      const nothing = { warnings: [], lfs: withoutLfs, trees: new Map<string, string>() };
+      if (isLast) onListed({ mirror: opened, state: listed, recreated: false, date, ...nothing });
     };
     try {
       const state = recreate ? await mirror.refetch(stop, admit) : await mirror.sync(stop, isRequested, tell, admit);
       const read = await readWorkingCopy(dataFolder, input, mirror, state, fetch, stop);
+      const { trees, warnings } = await readSubmodules(dataFolder, input, mirror, read.state, fetch, true, stop);
       const branches = [...new Set(wantedBranches(read.state, repository).values())];
       const lfs = await fetchLfs(dataFolder, input, task, mirror, branches, read.state, stop);
-      return { mirror, recreated: recreate || state.recreated, date, ...read, lfs };
+      return {
+        mirror,
+        recreated: recreate || state.recreated,
+        date,
+        state: read.state,
+        warnings: [...read.warnings, ...warnings],
+        trees,
+        lfs,
+      };
     } catch (error) {
       if (!(error instanceof RedirectError) || redirectCount >= redirectsMax) throw error;
       const redirected = await openRedirected(dataFolder, repository, fetch, mirror.url, error.location);
@@ -267,6 +286,20 @@ async function readWorkingCopy(
       warnings: [`the working copy cannot be read: ${errorMessage(error)}`],
     };
   }
+}
+
+/** The contents of submodules, after everything else of the repository has been fetched. */
+function readSubmodules(
+  dataFolder: string,
+  { repository, isRequested }: SyncInput,
+  { directory, url }: Mirror,
+  state: RefState,
+  fetch: FetchSettings,
+  mayFetch: boolean,
+  stop: StopSignal,
+): Promise<SubmoduleContents> {
+  const commits = [...new Set(wantedBranches(state, repository).values())];
+  return fetchSubmodules({ dataFolder, repository, directory, url, commits, mayFetch, isRequested, fetch, stop });
 }
 
 /** A branch of that name comes first. */

@@ -187,6 +187,6 @@ async function areReceived(
 }
 
 function isSameState(listed: RefState, fetched: RefState, { repository }: SyncInput): boolean {
-  const nameOf = (state: RefState): string => stateName(wantedBranches(state, repository));
+  const nameOf = (state: RefState): string => stateName(wantedBranches(state, repository), new Map());
   return listed.defaultBranch === fetched.defaultBranch && nameOf(listed) === nameOf(fetched);
 }

@@ -12,6 +12,8 @@ import {
   readHistoryOids,
 } from "../../git/history/commits.js";
 import { fillEntries } from "../../git/lfs/lfs-contents.js";
+import { contentTree } from "../../git/objects/composed-tree.js";
+import { parseSubmodules, submodulesBytesMax, submodulesPath } from "../../git/objects/gitmodules.js";
 import { type EntryData, listDirectory, listFileNames, readEntries } from "../../git/objects/directories.js";
 import { fileMode, hasStoredCommit, listTree, type TreeEntry } from "../../git/objects/objects.js";
 import { countFileLines, readDiff } from "../../git/history/file-diffs.js";
@@ -25,6 +27,7 @@ import type {
   GitReadRequest,
   ListContributors,
   ListDirectory,
+  ListFileNames,
   ListRefs,
   PrintDirectory,
   ReadBlame,
@@ -46,7 +49,6 @@ import { readCommitRules } from "../../indexer/rules/commit-rules.js";
 import { ruleFiles } from "../../indexer/index-repository.js";
 import { detectByPath, detectLanguage } from "../../indexer/detect-language.js";
 import { ownReadsMax } from "../../indexer/classify.js";
-import { splitOnce } from "../../base/text.js";
 
 /** Handles GraphQL requests that read a mirror. */
 export async function answerGitRead(
@@ -78,13 +80,13 @@ export async function answerGitRead(
     case "list-refs":
       return refsPage(mirror, request, context);
     case "read-entries":
-      return { entries: await filledEntries(mirror, request, context) };
+      return { entries: await entriesAt(mirror, request, context) };
     case "list-directory":
       return directoryPage(mirror, request, context);
     case "print-directory":
       return printedDirectory(mirror, request, context);
     case "list-file-names":
-      return { names: (await listFileNames(mirror, request.commit, stop)).slice(0, request.countMax) };
+      return { names: await fileNames(mirror, request, context) };
     case "read-files":
       return answerReadFiles(request, context);
     case "list-symbols":
@@ -101,24 +103,13 @@ export async function answerGitRead(
       return answerBlame(request, context);
     case "count-languages":
       return answerCountLanguages(request, context);
+    case "find-content-tree":
+      return { tree: await contentTree(mirror, request.commit, stop) };
     case "find-owners":
       return answerFindOwners(request, context);
     case "read-submodules":
       return answerReadSubmodules(request, context);
   }
-}
-
-/** With the contents of Git LFS that the mirror has. */
-async function filledEntries(
-  mirror: string,
-  { commit, paths, lfsTree }: ReadEntries,
-  { stop }: ReadContext,
-): Promise<readonly (EntryData | null)[]> {
-  const entries = await readEntries(mirror, commit, paths, stop);
-  const found = entries.filter((entry) => entry !== null);
-  const filled = await fillEntries(mirror, lfsTree, found, fillEntry, stop);
-  const byEntry = new Map(found.map((entry, i) => [entry, filled[i]]));
-  return entries.map((entry) => entry && (byEntry.get(entry) ?? entry));
 }
 
 function fillEntry(entry: EntryData, oid: string, byteCount: number): EntryData {
@@ -150,13 +141,40 @@ async function refsPage(
   return { refs: refs.slice(skipCount, skipCount + countMax), totalCount: refs.length };
 }
 
+/**
+ * With the contents of submodules and of Git LFS that the mirror has. The root has an oid only if it is not the commit's own: what is
+ * there may change without the commit.
+ */
+async function entriesAt(
+  mirror: string,
+  { commit, paths, lfsTree }: ReadEntries,
+  { stop }: ReadContext,
+): Promise<readonly (EntryData | null)[]> {
+  const tree = await contentTree(mirror, commit, stop);
+  const entries = await readEntries(mirror, tree, paths, stop);
+  const found = entries.filter((entry) => entry !== null);
+  const filled = await fillEntries(mirror, lfsTree, found, fillEntry, stop);
+  const byEntry = new Map(found.map((entry, i) => [entry, filled[i]]));
+  const complete = entries.map((entry) => entry && (byEntry.get(entry) ?? entry));
+  return tree === commit ? complete : complete.map((entry) => (entry?.path === "" ? { ...entry, oid: tree } : entry));
+}
+
+async function fileNames(
+  mirror: string,
+  { commit, countMax }: ListFileNames,
+  { stop }: ReadContext,
+): Promise<readonly string[]> {
+  return (await listFileNames(mirror, await contentTree(mirror, commit, stop), stop)).slice(0, countMax);
+}
+
 async function directoryPage(
   mirror: string,
   request: ListDirectory,
   { stop }: ReadContext,
 ): Promise<GitReadAnswer<"list-directory">> {
-  const { commit, path, recursive, entryKinds, countMax, lfsTree } = request;
-  const entries = (await listDirectory(mirror, commit, path, recursive, stop)).filter(
+  const { path, recursive, entryKinds, countMax, lfsTree } = request;
+  const tree = await contentTree(mirror, request.commit, stop);
+  const entries = (await listDirectory(mirror, tree, path, recursive, stop)).filter(
     ({ kind }) => entryKinds.length === 0 || entryKinds.includes(kind),
   );
   // Directories first; within each kind, git's order, which is the byte order of the paths.
@@ -172,10 +190,11 @@ async function printedDirectory(
   { commit, path, recursive, byteCountMax }: PrintDirectory,
   { stop }: ReadContext,
 ): Promise<GitReadAnswer<"print-directory">> {
+  const tree = await contentTree(mirror, commit, stop);
   const prefix = path === "" ? "" : `${path}/`;
   const names = recursive
-    ? (await listFileNames(mirror, commit, stop)).filter((name) => name.startsWith(prefix))
-    : (await listDirectory(mirror, commit, path, false, stop)).map(
+    ? (await listFileNames(mirror, tree, stop)).filter((name) => name.startsWith(prefix))
+    : (await listDirectory(mirror, tree, path, false, stop)).map(
         (entry) => entry.path.slice(prefix.length) + (entry.kind === "directory" ? "/" : ""),
       );
   const lines: string[] = [];
@@ -319,9 +338,10 @@ async function answerCountLanguages(
   context: ReadContext,
 ): Promise<GitReadAnswer<"count-languages">> {
   const mirror = mirrorPath(context, repositoryId);
+  const tree = await contentTree(mirror, commit, context.stop);
   const [listed, lines] = await Promise.all([
-    listTree(mirror, commit, "with-sizes", context.stop),
-    withLines ? countFileLines(mirror, commit, context.stop) : new Map<string, number>(),
+    listTree(mirror, tree, "with-sizes", context.stop),
+    withLines ? countFileLines(mirror, tree, context.stop) : new Map<string, number>(),
   ]);
   const fill = (entry: TreeEntry, oid: string, size: number): TreeEntry => ({ ...entry, oid, size });
   const entries = await fillEntries(mirror, lfsTree, listed, fill, context.stop);
@@ -376,39 +396,31 @@ async function answerReadSubmodules(
   context: ReadContext,
 ): Promise<GitReadAnswer<"read-submodules">> {
   const mirror = mirrorPath(context, repositoryId);
-  const [entry] = await readEntries(mirror, commit, [".gitmodules"], context.stop);
+  const [entry] = await readEntries(mirror, commit, [submodulesPath], context.stop);
   let text = "";
   if (entry?.kind === "file") {
     await readBlobs(
       { ...blobOptions(mirror, context), contentBytesMax: submodulesBytesMax },
       [entry.oid],
       (_, outcome) => {
-        if (outcome.kind === "content") text = outcome.content.toString("utf8");
+        if (outcome.kind === "content") text = outcome.content.toString("latin1");
       },
     );
   }
-  return { urls: parseSubmodules(text) };
+  return { urls: submoduleUrls(text) };
 }
 
-/** Limit on the size of a `.gitmodules` file. 10,000 submodules take about 1 MiB. */
-export const submodulesBytesMax = 1 << 20;
-
-/** Sections with `path = …` and `url = …`, by path; values with other quoting or continuation lines are skipped. */
-export function parseSubmodules(text: string): Map<string, string> {
-  const urls = new Map<string, string>();
-  let section: Map<string, string> | undefined;
-  for (const line of text.split("\n").map((one) => one.trim())) {
-    if (line.startsWith("[submodule ") && line.endsWith("]")) section = new Map();
-    const [name = "", value = ""] = splitOnce(line, "=") ?? [];
-    addSetting(section, name.trim(), value.trim());
-    const [path, url] = [section?.get("path"), section?.get("url")];
-    if (path !== undefined && url !== undefined) urls.set(path, url);
+/** Both as the repository has them. Empty for a file that git would not read. */
+function submoduleUrls(text: string): ReadonlyMap<string, string> {
+  const decode = (bytes: string): string => decodePath(Buffer.from(bytes, "latin1"));
+  try {
+    return new Map(
+      [...parseSubmodules(text)].flatMap(([path, { url }]) =>
+        url === undefined ? [] : [[decode(path), decode(url)] as const],
+      ),
+    );
+  } catch (error) {
+    if (error instanceof TrawlError) return new Map();
+    throw error;
   }
-  return urls;
-}
-
-/** Only the first setting of each name counts. */
-function addSetting(section: Map<string, string> | undefined, name: string, value: string): void {
-  if (section !== undefined && (name === "path" || name === "url") && value !== "" && !section.has(name))
-    section.set(name, value);
 }

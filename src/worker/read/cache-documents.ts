@@ -52,7 +52,7 @@ export async function answerKeepDocuments(request: CacheDocuments, context: Read
   const entriesOf: EntriesOfBlobs = new Map();
   for (const entry of decodeEntries(request.entries)) {
     if (!entry.isFile || entry.rules.isIgnored) {
-      shard.addSkipped(entry, entry.isFile ? "ignored" : "not-regular");
+      shard.addSkipped(entry, entry.isFile ? "ignored" : entry.isSubmodule ? "submodule" : "not-regular");
       continue;
     }
     const others = entriesOf.get(entry.oid);
@@ -284,6 +284,8 @@ export interface MissingEntry {
   readonly path: Buffer;
   readonly oid: string;
   readonly isFile: boolean;
+  /** Whether it is a submodule whose contents are wanted. */
+  readonly isSubmodule: boolean;
   readonly rules: PathRules;
   /** The document's set of commits. */
   readonly set: number;
@@ -310,14 +312,16 @@ export class EntryWriter {
       path,
       oid,
       isFile,
+      isSubmodule,
       rules,
       set,
-    }: { readonly path: string } & Pick<MissingEntry, "oid" | "isFile" | "rules" | "set">,
+    }: { readonly path: string } & Pick<MissingEntry, "oid" | "isFile" | "isSubmodule" | "rules" | "set">,
     source: TextSource | undefined,
     blobBytes: number,
   ): void {
     const from = source === undefined ? "-" : `${source.shardId}:${source.content}`;
-    this.#text += `${isFile ? "f" : "x"} ${oid} ${set} ${from} ${blobBytes} ${rules.key || "-"} ${path}\0`;
+    const kind = isFile ? "f" : isSubmodule ? "s" : "x";
+    this.#text += `${kind} ${oid} ${set} ${from} ${blobBytes} ${rules.key || "-"} ${path}\0`;
     this.count++;
   }
 
@@ -339,6 +343,7 @@ function decodeEntries(bytes: Uint8Array): MissingEntry[] {
       path: buffer.subarray(at + headBytes, end),
       oid,
       isFile: kind === "f",
+      isSubmodule: kind === "s",
       rules: rulesOfKey(rules === "-" ? "" : rules),
       set: Number(set),
       source: from === "-" ? undefined : decodeSource(from),

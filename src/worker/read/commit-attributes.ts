@@ -13,6 +13,7 @@ import type {
 } from "../../protocol/read-messages.js";
 import { authoredPathsMax, AuthorMasks } from "./author-masks.js";
 import { mirrorPath, type ReadContext } from "./context.js";
+import { contentTree } from "../../git/objects/composed-tree.js";
 import { BlobReader } from "../../git/objects/blob-reader.js";
 import { fillEntries } from "../../git/lfs/lfs-contents.js";
 import { parsePointer } from "../../git/lfs/pointer.js";
@@ -120,7 +121,8 @@ async function hasFile(
 ): Promise<boolean> {
   const { path, content } = question;
   const matcher = path === "" ? undefined : compileRegexp(path, true);
-  const listed = await listTree(directory, commit, content === "" ? "without-sizes" : "with-sizes", context.stop);
+  const tree = await contentTree(directory, commit, context.stop);
+  const listed = await listTree(directory, tree, content === "" ? "without-sizes" : "with-sizes", context.stop);
   const fill = (entry: TreeEntry, oid: string, size: number): TreeEntry => ({ ...entry, oid, size });
   const entries = content === "" ? listed : await fillEntries(directory, lfsTree, listed, fill, context.stop);
   const named = matcher === undefined ? entries : entries.filter((entry) => matcher.test(entry.path));

@@ -4,6 +4,7 @@ import { hasBit, setBit } from "../../base/bits.js";
 import { TrawlError } from "../../base/errors.js";
 import { Pace } from "../../base/pace.js";
 import { type LfsContents, readLfsContents } from "../../git/lfs/lfs-contents.js";
+import { contentTrees, hasSubmoduleContents } from "../../git/objects/composed-tree.js";
 import { blobSizes } from "../../git/objects/read-blobs.js";
 import { compareAlong, type PathState, type TreeChain } from "../../git/objects/tree-chain.js";
 import {
@@ -21,7 +22,7 @@ import type { FindDocuments, FoundDocuments, MissingPart } from "../../protocol/
 import { mirrorPath, type ReadContext } from "./context.js";
 import { EntryWriter, largestContentBytes, type TextSource } from "./cache-documents.js";
 import { unpackSkipCode } from "../../shard/format.js";
-import { skipReasons } from "../../model/skip-reason.js";
+import { isFileReason, skipReasonFromCode } from "../../model/skip-reason.js";
 
 /** Limit on path states in one chain, in addition to one comparison: about 200 bytes each. */
 const stateCountMax = 400_000;
@@ -148,14 +149,20 @@ async function buildChain(
   context: ReadContext,
 ): Promise<{ chain: TreeChain; base: FindDocuments["base"] }> {
   const mirror = mirrorPath(context, repositoryId);
+  const trees = await contentTrees(mirror, commits, context.stop);
   if (base !== undefined) {
+    const contents = { base: base.contentTree, trees };
     try {
-      return { chain: await compareAlong(mirror, base.commit, commits, stateCountMax, context.stop), base };
+      return { chain: await compareAlong(mirror, base.commit, commits, stateCountMax, context.stop, contents), base };
     } catch (error) {
       if (!(error instanceof TrawlError) || error.code !== "git") throw error;
     }
   }
-  return { chain: await compareAlong(mirror, undefined, commits, stateCountMax, context.stop), base: undefined };
+  const contents = { base: undefined, trees };
+  return {
+    chain: await compareAlong(mirror, undefined, commits, stateCountMax, context.stop, contents),
+    base: undefined,
+  };
 }
 
 const bytesOfPath = (path: string): Buffer => Buffer.from(path, "latin1");
@@ -228,7 +235,7 @@ function addRuled(
     const { key } = rulesOfDocument(reader, document);
     if (allRules.every((rules) => rules.at(bytes).key === key)) return;
     if (paths.size >= ruledPathsMax) throw tooManyRuled();
-    paths.set(path, [{ from: -1, oid: reader.oid(document), isFile: true }]);
+    paths.set(path, [{ from: -1, oid: reader.oid(document), isFile: true, isSubmodule: false }]);
   });
   return { ...chain, paths };
 }
@@ -266,7 +273,7 @@ function forEachOfBase(
 }
 
 function isFileAt(reader: ShardReader, document: number): boolean {
-  return unpackSkipCode(reader.documentInfo[document]) !== skipReasons["not-regular"].code;
+  return isFileReason(skipReasonFromCode(unpackSkipCode(reader.documentInfo[document])));
 }
 
 /** Where live shards have the text of missing documents at other paths, by oid. */
@@ -341,7 +348,9 @@ async function splitParts(
   const blobs = groupByBlob(missing);
   const files = blobs.filter(({ documents }) => documents.some(({ isFile, rules }) => isFile && !rules.isIgnored));
   const oids = files.map(({ documents: [{ oid }] }) => oid);
-  const sizes = await blobSizes(mirrorPath(context, repositoryId), oids, context.stop);
+  const mirror = mirrorPath(context, repositoryId);
+  const areWanted = hasSubmoduleContents(mirror);
+  const sizes = await blobSizes(mirror, oids, context.stop);
   files.forEach((blob, i) => (blob.blobBytes = sizes[i]));
   const contentBytesMax = largestContentBytes(limits, context.arena);
   const parts: MissingPart[] = [];
@@ -371,7 +380,8 @@ async function splitParts(
     if (textBytes + bytes > partTextBytes || (entries?.count ?? 0) >= partDocumentCount) close();
     entries ??= new EntryWriter();
     for (const document of documents) {
-      entries.add(document, sources.get(document.oid), blobBytes);
+      const isSubmodule = document.isSubmodule && areWanted;
+      entries.add({ ...document, isSubmodule }, sources.get(document.oid), blobBytes);
       otherBytes += document.path.length + document.oid.length / 2 + documentBytes;
     }
     textBytes += bytes;
@@ -396,6 +406,7 @@ interface WantedDocument {
   readonly path: string;
   readonly oid: string;
   readonly isFile: boolean;
+  readonly isSubmodule: boolean;
   /** Those of the commits in `ranges`. */
   readonly rules: PathRules;
   /** The commits that have it there, as pairs (from, to). */
@@ -473,7 +484,8 @@ class WantedDocuments {
     const bytes = bytesOfPath(path);
     const hash = hashPath(bytes, 0, bytes.length);
     for (let i = 0; i < states.length; i++) {
-      const { from, oid, isFile } = states[i];
+      const state = states[i];
+      const { from, oid } = state;
       if (oid === null) continue;
       const to = i + 1 < states.length ? states[i + 1].from : commitCount;
       const first = Math.max(0, from);
@@ -483,14 +495,20 @@ class WantedDocuments {
         const ruledTo = Math.min(to, rules.at(j + 1)?.from ?? commitCount);
         // What only the base has is wanted by no commit.
         if (ruledTo <= ruledFrom && (j > 0 || to > first)) continue;
-        const { ranges } = this.#wantedAt(path, hash, oid, isFile, isFile ? rules[j].rules.at(bytes) : noRules);
+        const { ranges } = this.#wantedAt(path, hash, oid, state, state.isFile ? rules[j].rules.at(bytes) : noRules);
         if (ruledTo > ruledFrom) addRange(ranges, ruledFrom, ruledTo);
       }
     }
   }
 
   /** The same state may occur again. */
-  #wantedAt(path: string, hash: number, oid: string, isFile: boolean, rules: PathRules): WantedDocument {
+  #wantedAt(
+    path: string,
+    hash: number,
+    oid: string,
+    { isFile, isSubmodule }: PathState,
+    rules: PathRules,
+  ): WantedDocument {
     const start = startOfOid(oid);
     const key = start ^ hash;
     const next = this.#ofKey.get(key);
@@ -498,7 +516,7 @@ class WantedDocuments {
       if (known.path === path && known.oid === oid && known.isFile === isFile && known.rules.key === rules.key)
         return known;
     this.#filter.add(start);
-    const wanted = { path, oid, isFile, rules, ranges: [], set: 0, isFound: false, next };
+    const wanted = { path, oid, isFile, isSubmodule, rules, ranges: [], set: 0, isFound: false, next };
     this.#ofKey.set(key, wanted);
     this.#all.push(wanted);
     return wanted;

@@ -1,5 +1,6 @@
 import { BoundedMap } from "../../base/bounded-map.js";
 import { TrawlError } from "../../base/errors.js";
+import { contentTree } from "../../git/objects/composed-tree.js";
 import { type EntryData, readEntries } from "../../git/objects/directories.js";
 import { isRegular } from "../../indexer/index-repository.js";
 import { type CommitRules, noCommitRules, readCommitRules } from "../../indexer/rules/commit-rules.js";
@@ -57,13 +58,14 @@ async function findFilesAbove(
 ): Promise<ReadonlyMap<string, string>> {
   const oids = new Map<string, string>();
   const unknown: string[] = [];
-  const keyAt = (path: string): string => `${mirror}@${commit}/${path}`;
+  const tree = await contentTree(mirror, commit, stop);
+  const keyAt = (path: string): string => `${mirror}@${tree}/${path}`;
   for (const path of new Set(paths.flatMap(attributePaths))) {
     const kept = keptOids.get(keyAt(path));
     if (kept === undefined) unknown.push(path);
     else oids.set(path, kept.oid);
   }
-  const found = unknown.length === 0 ? [] : await readEntries(mirror, commit, unknown, stop);
+  const found = unknown.length === 0 ? [] : await readEntries(mirror, tree, unknown, stop);
   unknown.forEach((path, i) => {
     const oid = fileOid(found[i]);
     const key = keyAt(path);

@@ -72,6 +72,7 @@ t.test("each blob is read once, and what has no text in the index is counted by 
       onProgress: () => undefined,
       onFile: () => undefined,
       quarantined: new Set([source.git("rev-parse", "main:slow")]),
+      withSubmodules: false,
     },
     counts,
   );

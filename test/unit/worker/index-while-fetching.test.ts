@@ -74,7 +74,8 @@ class Scene {
     const mirror = await openMirror(this.#dataFolder, repository, this.task.fetch, []);
     const state = await mirror.sync(neverStop);
     const lfs = { contents: undefined, isLost: false, warnings: [] };
-    return { mirror, state, recreated: false, warnings: [], lfs, date: "2026-01-01T00:00:00Z" };
+    const trees = new Map<string, string>();
+    return { mirror, state, recreated: false, warnings: [], lfs, trees, date: "2026-01-01T00:00:00Z" };
   }
 
   /** The outcome if the remote lists `listed`, and the fetch ends as given. */

@@ -36,6 +36,7 @@ const reasonTexts: Readonly<Record<string, ReasonText>> = {
   "too-many-trigrams": gap("Files that are no text for people"),
   missing: gap("Files that the mirror lacks"),
   lfs: gap("Files in Git LFS whose contents are not here"),
+  submodule: gap("Submodules whose contents could not be fetched"),
   quarantined: gap("Files that took too much time or memory to index"),
   binary: choice("Files that are not text"),
   "not-regular": choice("Symbolic links and submodules"),

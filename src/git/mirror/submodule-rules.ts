@@ -1,0 +1,153 @@
+import { realpath } from "node:fs/promises";
+import { isIP } from "node:net";
+import { sep } from "node:path";
+import { TrawlError } from "../../base/errors.js";
+import type { SubmodulePolicy } from "../../model/repository.js";
+import {
+  hostOfRemote,
+  type HttpUrl,
+  parseRemoteUrl,
+  plainHost,
+  type RemoteUrl,
+  type SshUrl,
+} from "../run/remote-url.js";
+import { RemoteRules } from "./remote-rules.js";
+
+/** The options `submodules` and `submodulesFrom`. */
+export interface SubmoduleOptions {
+  readonly submodules: boolean;
+  readonly submodulesFrom: readonly string[];
+}
+
+/** Undefined if the contents of submodules are not searchable. */
+export function submodulePolicy({ submodules, submodulesFrom }: SubmoduleOptions): SubmodulePolicy | undefined {
+  return submodules ? { from: submodulesFrom.map((place) => plainPlace(place) ?? place) } : undefined;
+}
+
+/** What is wrong with the options. */
+export function submoduleProblems({ submodules, submodulesFrom }: SubmoduleOptions): string[] {
+  const problems = submodulesFrom
+    .filter((place) => plainPlace(place) === undefined)
+    .map(
+      (place) =>
+        `submodulesFrom: ${JSON.stringify(place)} is neither a host, such as git.example.org, nor *, nor an absolute path`,
+    );
+  if (!submodules && submodulesFrom.length > 0) problems.push("submodulesFrom needs submodules");
+  return problems;
+}
+
+/** A host as libraries understand it, perhaps with a port; `*` and paths as they are. Undefined if it is none of them. */
+function plainPlace(place: string): string | undefined {
+  if (place === "*") return place;
+  if (place.startsWith("/")) return place.includes("\0") ? undefined : place;
+  const inUrl = isIP(place) === 6 ? `[${place}]` : place;
+  if (/[/@?#\\*\s]/.test(inUrl) || !URL.canParse(`ssh://${inUrl}/`)) return undefined;
+  const { hostname, port } = new URL(`ssh://${inUrl}/`);
+  if (hostname === "") return undefined;
+  return port === "" ? plainHost(hostname) : `${plainHost(hostname)}:${port}`;
+}
+
+/** A remote of a submodule that may be fetched from. */
+export interface SubmoduleRemote {
+  /** With the credentials of the repository if it is of the same origin. */
+  readonly remote: RemoteUrl;
+  /** See `RemoteRules.requireForFetch`. */
+  readonly resolvedHosts: readonly string[];
+  /** Whether the operator has named its host, so that passwords that are stored for hosts may be looked up. */
+  readonly isNamed: boolean;
+}
+
+/**
+ * Where submodules may be fetched from. `.gitmodules` is written by whoever can commit, so its URLs are as untrusted as those that code hosts
+ * list (see `RemoteRules`), and what is fetched is shown to the readers of the repository. A submodule
+ *
+ * - is at the host of the repository, by https, http or ssh, at the port of the repository or the usual one;
+ * - or at a host, or below a folder, that the operator has named for submodules;
+ * - or, if the operator has named `*`, at any public address, by https or http, and without any credentials.
+ *
+ * The credentials of the repository go to its own origin only. With an http(s) URL of the repository, ssh to its host becomes that, so that the
+ * account's keys are not used for it.
+ */
+export class SubmoduleRules {
+  readonly #own: RemoteUrl;
+  readonly #from: readonly string[];
+  readonly #remotes: RemoteRules;
+
+  /** `own`: of the repository, with its credentials. */
+  constructor(own: RemoteUrl, { from }: SubmodulePolicy, dataFolder: string, networks: readonly string[]) {
+    this.#own = own;
+    this.#from = from;
+    this.#remotes = new RemoteRules(dataFolder, networks);
+  }
+
+  /** Rejects with `bad-config` for a URL that is none, `forbidden` for one that may not be fetched, `git` if its host is not found. */
+  async require(url: string): Promise<SubmoduleRemote> {
+    const remote = this.#withOwnTransport(parseRemoteUrl(url));
+    if (remote.kind === "local") {
+      await this.#requireFolder(remote.path);
+      await this.#remotes.require(remote, undefined);
+      return { remote, resolvedHosts: [], isNamed: true };
+    }
+    const isNamed = this.#isAtOwnHost(remote) || this.#isListed(remote);
+    if (!isNamed && !this.#from.includes("*"))
+      throw this.#refuse(remote, "it is neither at the repository's own host nor at one in submodulesFrom");
+    if (!isNamed && remote.kind === "ssh")
+      throw this.#refuse(remote, "by ssh, only hosts are allowed that submodulesFrom names");
+    const hosts = isNamed ? [hostOfRemote(remote)] : ["*"];
+    const resolvedHosts = await this.#remotes.requireForFetch(remote, { connection: "", hosts });
+    return { remote: this.#withCredentials(remote, isNamed), resolvedHosts, isNamed };
+  }
+
+  #withOwnTransport(remote: RemoteUrl): RemoteUrl {
+    const own = this.#own;
+    if (remote.kind !== "ssh" || own.kind !== "http" || hostOfRemote(remote) !== hostOfRemote(own)) return remote;
+    const path = remote.text.startsWith("ssh://")
+      ? new URL(remote.text).pathname
+      : remote.text.slice(remote.text.indexOf(":", remote.text.lastIndexOf("]") + 1) + 1);
+    return parseRemoteUrl(`${own.origin}/${path.replace(/^\/+/, "")}`);
+  }
+
+  #withCredentials(remote: SshUrl | HttpUrl, isNamed: boolean): RemoteUrl {
+    if (remote.kind !== "http") return remote;
+    if (this.#own.kind === "http" && this.#own.origin === remote.origin)
+      return { ...remote, authorization: this.#own.authorization };
+    return isNamed ? remote : { ...remote, authorization: null };
+  }
+
+  #isAtOwnHost(remote: SshUrl | HttpUrl): boolean {
+    const own = this.#own;
+    if (own.kind === "local" || hostOfRemote(own) !== hostOfRemote(remote)) return false;
+    return isUsualPort(remote) || (own.kind === remote.kind && portIn(own) === portIn(remote));
+  }
+
+  #isListed(remote: SshUrl | HttpUrl): boolean {
+    const host = hostOfRemote(remote);
+    return (this.#from.includes(host) && isUsualPort(remote)) || this.#from.includes(`${host}:${portIn(remote)}`);
+  }
+
+  async #requireFolder(path: string): Promise<void> {
+    const real = await realpath(path).catch(() => undefined);
+    if (real === undefined) throw new TrawlError("git", `there is no repository at ${path}`);
+    for (const folder of this.#from) {
+      if (!folder.startsWith("/")) continue;
+      const root = await realpath(folder).catch(() => undefined);
+      if (root !== undefined && real.startsWith(root.endsWith(sep) ? root : root + sep)) return;
+    }
+    throw new TrawlError("forbidden", `${path} may not be fetched: it is in no folder in submodulesFrom`);
+  }
+
+  #refuse({ text }: RemoteUrl, reason: string): TrawlError {
+    return new TrawlError("forbidden", `${text} may not be fetched: ${reason}`);
+  }
+}
+
+/** "" for the usual one. */
+function portIn(remote: SshUrl | HttpUrl): string {
+  if (remote.kind === "http") return new URL(remote.text).port;
+  const port = remote.text.startsWith("ssh://") ? new URL(remote.text).port : "";
+  return port === "22" ? "" : port;
+}
+
+function isUsualPort(remote: SshUrl | HttpUrl): boolean {
+  return portIn(remote) === "";
+}

@@ -1,0 +1,330 @@
+/** What `.gitmodules` says, where submodules may come from, and trees with their contents. */
+import { execFileSync, spawnSync } from "node:child_process";
+import { symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { SubmoduleRules } from "../../../src/git/mirror/submodule-rules.js";
+import { type SubmoduleLimits, submoduleLimits, TreeComposer } from "../../../src/git/objects/composed-tree.js";
+import { parseConfig, parseSubmodules, resolveSubmoduleUrl } from "../../../src/git/objects/gitmodules.js";
+import { parseRemoteUrl } from "../../../src/git/run/remote-url.js";
+import { neverStop } from "../../../src/git/run/run.js";
+import { GitFixture, type FixtureFiles } from "../../support/git-fixture.js";
+import { fc, runs } from "../../support/property.js";
+
+t.test("settings are read as git reads them", async (t) => {
+  const pieces = [
+    "[submodule ",
+    '"a"',
+    '"a\\"b"',
+    "]",
+    "[core]",
+    "[submodule.x]",
+    "\n",
+    "\r\n",
+    " ",
+    "\t",
+    "path",
+    "url",
+  ];
+  pieces.push("=", "p", "../u", '"', "\\", "\\n", "#", ";", "x y", "Update", "none", "1", "-", ".");
+  const read = (text: string): unknown => {
+    try {
+      return parseConfig(text).map(({ section, subsection, key, value }) => {
+        const name = section === "" ? "" : subsection === undefined ? `${section}.` : `${section}.${subsection}.`;
+        // git before 2.45 has a space for each within a value.
+        return `${name}${key}${value === undefined ? "" : `\n${value.replace(/[\t\r]/g, " ")}`}`;
+      });
+    } catch {
+      return "refused";
+    }
+  };
+  const oracle = (text: string): unknown => {
+    const { status, stdout } = spawnSync("git", ["config", "-f", "-", "-z", "--list"], {
+      input: text,
+      encoding: "latin1",
+    });
+    if (status !== 0) return "refused";
+    return stdout
+      .split("\0")
+      .slice(0, -1)
+      .map((line) => line.replace(/[\t\r]/g, " "));
+  };
+  const known = [
+    '[submodule "a"]\n\tpath = a/b\n\turl = ../x.git\n',
+    '[submodule "a"] path = "a b" # c\n',
+    '[submodule "a"]\npath = a \\\n b\nurl\n',
+    '\u00ef\u00bb\u00bf[submodule "ü"]\nPATH=x;y\n',
+    "path = x\n",
+    '[submodule "a"]\npath = "x\n',
+  ];
+  for (const text of known) t.same(read(text), oracle(text), JSON.stringify(text));
+  const texts = fc
+    .array(fc.constantFrom(...pieces), { maxLength: 12 })
+    .map((parts) => `[submodule "a"]\n${parts.join("")}`);
+  fc.assert(
+    fc.property(texts, (text) => JSON.stringify(read(text)) === JSON.stringify(oracle(text))),
+    { numRuns: runs(240) },
+  );
+});
+
+t.test("what counts of the settings", async (t) => {
+  const row = (name: string, ...lines: string[]): string => `[submodule "${name}"]\n${lines.join("\n")}\n`;
+  const at = (text: string) => Object.fromEntries(parseSubmodules(text));
+  const usual = { url: "u", isUpdated: true };
+  t.same(at(row("a", "path = p", "url = u")), { p: usual });
+  t.same(at(row("a", "path = p", "url = u", "path = q")), { q: usual }, "the last path");
+  t.same(at(row("a", "path = p", "url = x") + row("b", "path = p", "url = u")), { p: usual }, "two at one path");
+  t.same(at(row("a", "path = p", "url = x") + row("a", "url = u")), { p: usual }, "a section in two parts");
+  t.same(at(row("../..", "path = p", "url = u")), {}, "a name that leads out");
+  t.same(at(row("a\\\\..", "path = p", "url = u")), {}, "in the way of Windows");
+  t.same(at(row("a", "path = p", "url = --upload-pack=x")), { p: { ...usual, url: undefined } }, "an option for a URL");
+  t.same(at(row("a", "path = -p", "url = u")), {}, "an option for a path");
+  t.same(at(row("a", "path = p", "url = u", "update = none")), { p: { ...usual, isUpdated: false } });
+  t.throws(() => at("[submodule"), { code: "git", message: /\.gitmodules: line \d+ is not in the format/ });
+});
+
+t.test("relative URLs", async (t) => {
+  const rows: readonly (readonly [base: string, url: string, resolved: string])[] = [
+    ["https://host/org/app.git", "../lib.git", "https://host/org/lib.git"],
+    ["https://host/org/app/", "../../other/lib/", "https://host/other/lib"],
+    ["https://host/org/app", "./sub", "https://host/org/app/sub"],
+    ["git@host:org/app", "../lib", "git@host:org/lib"],
+    ["git@host:app", "../lib", "git@host:lib"],
+    ["ssh://git@host:2222/org/app", "../../x/../y", "ssh://git@host:2222/x/../y"],
+    ["/srv/git/app", "../lib", "/srv/git/lib"],
+    ["https://host/app", "https://other/lib", "https://other/lib"],
+  ];
+  const folder = t.testdir({ app: {} });
+  const git = (...args: string[]): string =>
+    execFileSync("git", ["-C", join(folder, "app"), ...args], {
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    }).trim();
+  git("init", "-q");
+  git("update-index", "--add", "--cacheinfo", `160000,${"1".repeat(40)},sub`);
+  for (const [base, url, resolved] of rows) {
+    t.equal(resolveSubmoduleUrl(base, url), resolved, `${url} at ${base}`);
+    writeFileSync(join(folder, "app/.gitmodules"), `[submodule "s"]\n\tpath = sub\n\turl = ${url}\n`);
+    git("config", "remote.origin.url", base);
+    git("submodule", "init");
+    t.equal(git("config", "submodule.s.url"), resolved, "as git says");
+    git("config", "--remove-section", "submodule.s");
+  }
+  t.throws(() => resolveSubmoduleUrl("https://host/app", "../../../../../lib"), { code: "bad-config" });
+});
+
+t.test("where submodules may be fetched from", async (t) => {
+  const root = t.testdir({ git: { lib: {} }, data: { mirrors: {} }, secret: { other: {} } });
+  symlinkSync(join(root, "secret"), join(root, "git/link"));
+  symlinkSync(join(root, "data"), join(root, "git/data"));
+  const token = "https://ada:token@host.example/org/app";
+  const outcome = async (own: string, from: readonly string[], url: string): Promise<string> => {
+    const rules = new SubmoduleRules(parseRemoteUrl(own), { from }, join(root, "data"), ["127.0.0.0/8"]);
+    try {
+      const { remote, resolvedHosts, isNamed } = await rules.require(url);
+      const credentials = remote.kind === "http" && remote.authorization !== null ? " with credentials" : "";
+      const resolved = resolvedHosts.length > 0 ? ` at ${resolvedHosts.join()}` : "";
+      return `${remote.text}${credentials}${resolved}${isNamed ? "" : " unnamed"}`;
+    } catch (error) {
+      return (error as { readonly code: string }).code;
+    }
+  };
+  const rows: readonly (readonly [
+    what: string,
+    own: string,
+    from: readonly string[],
+    url: string,
+    expected: string,
+  ])[] = [
+    ["the same origin", token, [], "https://host.example/org/lib", "https://host.example/org/lib with credentials"],
+    ["ssh to the own host", token, [], "git@host.example:org/lib", "https://host.example/org/lib with credentials"],
+    ["its own credentials", token, [], "https://x:y@host.example/lib", "https://host.example/lib with credentials"],
+    ["without https", token, [], "http://host.example/lib", "http://host.example/lib"],
+    ["another port", token, [], "https://host.example:9200/lib", "forbidden"],
+    ["another host", token, [], "https://other.example/lib", "forbidden"],
+    ["one that is listed", token, ["other.example"], "https://other.example/lib", "https://other.example/lib"],
+    ["at another port", token, ["other.example"], "https://other.example:22/lib", "forbidden"],
+    ["that is listed", token, ["other.example:8443"], "https://other.example:8443/x", "https://other.example:8443/x"],
+    ["ssh to one that is listed", token, ["other.example"], "git@other.example:lib", "git@other.example:lib"],
+    ["any public address", token, ["*"], "https://93.184.216.34/lib", "https://93.184.216.34/lib unnamed"],
+    ["without its password", token, ["*"], "https://a:b@93.184.216.34/lib", "https://93.184.216.34/lib unnamed"],
+    ["ssh to any", token, ["*"], "git@93.184.216.34:lib", "forbidden"],
+    ["a private address", token, ["*"], "http://10.0.0.1/lib", "forbidden"],
+    ["metadata of a cloud", token, ["*"], "http://169.254.169.254/lib", "forbidden"],
+    ["as a number", token, ["*"], "http://0xa9fea9fe/lib", "forbidden"],
+    ["in git.networks", token, ["*"], "http://127.0.0.1:7080/lib", "http://127.0.0.1:7080/lib unnamed"],
+    ["localhost", token, [], "http://localhost/lib", "forbidden"],
+    ["a path", token, ["*"], join(root, "git/lib"), "forbidden"],
+    ["a path that is listed", token, [join(root, "git")], join(root, "git/lib"), join(root, "git/lib")],
+    ["a file URL", token, [join(root, "git")], `file://${join(root, "git/lib")}`, join(root, "git/lib")],
+    ["the folder itself", token, [join(root, "git")], join(root, "git"), "forbidden"],
+    ["out of it", token, [join(root, "git")], join(root, "git/../secret/other"), "forbidden"],
+    ["out of it by a link", token, [join(root, "git")], join(root, "git/link/other"), "forbidden"],
+    ["the data directory", token, [root], join(root, "data/mirrors"), "forbidden"],
+    ["nothing there", token, [root], join(root, "git/none"), "git"],
+    ["a remote helper", token, ["*"], "ext::sh -c touch% /tmp/owned", "bad-config"],
+    ["an option", token, ["*"], "--upload-pack=touch", "bad-config"],
+    ["git's own protocol", token, ["*"], "git://93.184.216.34/lib", "bad-config"],
+    ["a relative path", token, ["*"], "lib", "bad-config"],
+    ["ssh by ssh", "git@host.example:app", [], "git@host.example:lib", "git@host.example:lib"],
+    ["https by ssh", "git@host.example:app", [], "https://host.example/lib", "https://host.example/lib"],
+    ["a local repository", "/srv/app", [], "https://host.example/lib", "forbidden"],
+  ];
+  for (const [what, own, from, url, expected] of rows) t.equal(await outcome(own, from, url), expected, what);
+});
+
+/** One line for each submodule, and for each file of the composed tree. */
+async function compose(t: Test, source: GitFixture, commit: string, limits: Partial<SubmoduleLimits> = {}) {
+  const composer = new TreeComposer(source.path, commit.length, { ...submoduleLimits, ...limits }, neverStop);
+  try {
+    const { tree, submodules, problems } = await composer.compose(commit, "https://host/app");
+    const listed = source.git("ls-tree", "-r", "--format=%(objecttype) %(path)", tree);
+    t.equal(source.git("fsck", "--no-dangling", "--strict"), "", "git finds nothing wrong with what was written");
+    return {
+      tree,
+      files: listed.replaceAll("blob ", "").split("\n"),
+      submodules: submodules.map(({ path, state, reason, url }) => `${state} ${path} ${reason || url}`),
+      problems,
+    };
+  } finally {
+    composer.close();
+  }
+}
+
+const settings = (paths: Readonly<Record<string, string>>): string =>
+  Object.entries(paths)
+    .map(([path, url]) => `[submodule "${path}"]\n\tpath = ${path}\n\turl = ${url}\n`)
+    .join("");
+
+t.test("trees with the contents of submodules", async (t) => {
+  for (const format of ["sha1", "sha256"] as const)
+    await t.test(format, async (t) => {
+      const source = GitFixture.create("bare", format);
+      t.teardown(() => source.remove());
+      const on = (branch: string, files: FixtureFiles) => source.commit({ branch, files, orphan: true });
+      const missing = "1".repeat(format === "sha1" ? 40 : 64);
+      const inner = on("inner", { "x.txt": "x" });
+      const lib = on("lib", {
+        "lib.c": "c",
+        "in/ner": { gitlink: inner },
+        ".gitmodules": settings({ "in/ner": "../inner" }),
+      });
+      const app = on("main", {
+        "a/lib": { gitlink: lib },
+        "a/lib-more": "sorts between a gitlink and a directory",
+        "a/lib.txt": "as well",
+        gone: { gitlink: missing },
+        unnamed: { gitlink: lib },
+        blob: { gitlink: source.git("rev-parse", `${lib}:lib.c`) },
+        file: "no submodule",
+        ".gitmodules": settings({
+          "a/lib": "../lib",
+          gone: "https://other/gone",
+          blob: "../blob",
+          file: "../x",
+          none: "../x",
+        }),
+      });
+      const composed = await compose(t, source, app);
+      t.same(composed.files, [
+        ".gitmodules",
+        "a/lib-more",
+        "a/lib.txt",
+        "a/lib/.gitmodules",
+        "a/lib/in/ner/x.txt",
+        "a/lib/lib.c",
+        "commit blob",
+        "file",
+        "commit gone",
+        "commit unnamed",
+      ]);
+      t.same(composed.submodules, [
+        "present a/lib https://host/lib",
+        "present a/lib/in/ner https://host/inner",
+        "missing gone https://other/gone",
+        "missing blob https://host/blob",
+      ]);
+      t.equal((await compose(t, source, app)).tree, composed.tree, "the same again");
+      t.equal((await compose(t, source, inner)).tree, inner, "a commit without submodules is itself");
+    });
+});
+
+t.test("bounds and hostile commits", async (t) => {
+  const source = GitFixture.create();
+  t.teardown(() => source.remove());
+  const on = (branch: string, files: FixtureFiles) => source.commit({ branch, files, orphan: true });
+  const small = on("small", { "x.txt": "x" });
+  const mktree = (listing: string): string =>
+    execFileSync("git", ["-C", source.path, "mktree"], { input: listing, encoding: "utf8" }).trim();
+  const commitTree = (tree: string): string =>
+    source.git("-c", "user.name=a", "-c", "user.email=b", "commit-tree", "-m", "hostile", tree);
+  const withOne = (pin: string, path = "sub") =>
+    on("main", { [path]: { gitlink: pin }, ".gitmodules": settings({ [path]: "../sub" }) });
+
+  await t.test("one in the other, too deep", async (t) => {
+    let pin = small;
+    for (let depth = 0; depth < 4; depth++) pin = withOne(pin);
+    const { submodules, files } = await compose(t, source, pin, { depthMax: 3 });
+    t.match(submodules[3], /^left-out sub\/sub\/sub\/sub it is in 3 others/);
+    t.ok(files.includes("commit sub/sub/sub/sub"), "the others are there");
+  });
+  await t.test("too many", async (t) => {
+    const paths = Array.from({ length: 5 }, (_, i) => `s${i}`);
+    const commit = on("main", {
+      ...Object.fromEntries(paths.map((path) => [path, { gitlink: small }])),
+      ".gitmodules": settings(Object.fromEntries(paths.map((path) => [path, "../s"]))),
+    });
+    const { files, problems } = await compose(t, source, commit, { countMax: 3 });
+    t.same(files, [".gitmodules", "s0/x.txt", "s1/x.txt", "s2/x.txt", "commit s3", "commit s4"]);
+    t.match(problems, [/^s3 and further submodules: there are more than 3/]);
+    const few = await compose(t, source, commit, { fileCountMax: 2 });
+    t.match(few.submodules[2], /^left-out s2 it has too many files: those of all submodules may be 2/);
+    t.ok(few.files.includes("s1/x.txt"), "others are there");
+  });
+  await t.test("a tree that contains itself many times over", async (t) => {
+    let tree = source.git("rev-parse", `${small}^{tree}`);
+    for (let level = 0; level < 40; level++) tree = mktree(`040000 tree ${tree}\ta\n040000 tree ${tree}\tb\n`);
+    const bomb = commitTree(tree);
+    const { submodules, files } = await compose(t, source, withOne(bomb));
+    t.match(submodules, [/^left-out sub it has too many files/]);
+    t.same(files, [".gitmodules", "commit sub"]);
+    let deep = source.git("rev-parse", `${small}^{tree}`);
+    for (let level = 0; level < 300; level++) deep = mktree(`040000 tree ${deep}\ta\n`);
+    const { submodules: one } = await compose(t, source, withOne(commitTree(deep)));
+    t.match(one, [/^left-out sub it has more than 256 directories/]);
+  });
+  await t.test("paths and settings", async (t) => {
+    const composer = new TreeComposer(source.path, 40, submoduleLimits, neverStop);
+    t.teardown(() => composer.close());
+    const stateOf = async (files: FixtureFiles): Promise<readonly string[]> => {
+      const { submodules, problems, tree } = await composer.compose(on("main", files), "https://host/app");
+      t.ok(tree, "the commit is readable");
+      return [...submodules.map(({ state, path, reason }) => `${state} ${path} ${reason}`), ...problems];
+    };
+    t.match(await stateOf({ sub: { gitlink: small }, ".gitmodules": "[submodule\n" }), [/^\.gitmodules: line 2/]);
+    t.match(await stateOf({ sub: { gitlink: small }, ".gitmodules": `[submodule "s"]\npath = sub\n` }), [/has no URL/]);
+    t.match(await stateOf({ sub: { gitlink: small }, ".gitmodules": `${settings({ sub: "u" })}update = none` }), [
+      /^left-out sub \.gitmodules says update = none/,
+    ]);
+    t.same(
+      await stateOf({ sub: { gitlink: small }, ".gitmodules": settings({ "../sub": "u", "sub/": "u", "/sub": "u" }) }),
+      [],
+    );
+    t.same(
+      await stateOf({ sub: { gitlink: small }, target: settings({ sub: "u" }), ".gitmodules": { symlink: "target" } }),
+      [],
+    );
+    t.match(await stateOf({ ".git": { gitlink: small }, ".gitmodules": settings({ ".git": "../u" }) }), [
+      /^left-out \.git its path is none that git checks out/,
+    ]);
+    t.match(await stateOf({ sub: { gitlink: small }, ".gitmodules": settings({ sub: "../../../../../u" }) }), [
+      /^left-out sub .*leads above the URL/,
+    ]);
+    const odd = on("odd", { "..": { gitlink: small } });
+    t.match(await stateOf({ sub: { gitlink: odd }, ".gitmodules": settings({ sub: "../u" }) }), ["present sub "]);
+    t.same(
+      await stateOf({ sub: { gitlink: small }, ".gitmodules": "x".repeat(2 << 20) }).then(({ length }) => length),
+      1,
+    );
+  });
+});
