@@ -1,6 +1,6 @@
 /** Sign-in with OpenID Connect at a real provider, which also lies. */
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { rmSync, statSync, writeFileSync } from "node:fs";
 import { type OutgoingHttpHeaders, request } from "node:http";
 import { join } from "node:path";
 import t, { type Test } from "tap";
@@ -8,7 +8,7 @@ import { codeHost } from "../support/code-host.js";
 import { runCommand } from "../support/daemon.js";
 import { GraphqlSite } from "../support/graphql-site.js";
 import { clientId, TestProvider, Visitor } from "../support/identity-provider.js";
-import { configure } from "../support/shared-daemon.js";
+import { configure, restartSharedDaemon } from "../support/shared-daemon.js";
 import { until } from "../support/waiting.js";
 
 const secret = "a secret of the client";
@@ -852,4 +852,52 @@ t.test("a proxy names the user in a header", async (t) => {
     /^200 /,
     "without the header nothing is refused",
   );
+});
+
+// The last one: the provider knows the first address of the daemon only.
+t.test("sessions end when the provider says so, also after a restart", async (t) => {
+  const scene = await Scene.start(t, {
+    signUp: "all",
+    scopes: ["openid", "profile", "email", "offline_access"],
+    prompt: "consent",
+    refreshSeconds: 1,
+    organizations: { staff: "staff" },
+  });
+  const { provider } = scene;
+  provider.claims.set("eve", { groups: [] });
+  const cookies = new Map<string, string>();
+  for (const name of ["eve", "zoe", "kim"])
+    cookies.set(name, (await scene.signIn(name)).visitor.session(scene.url) ?? "");
+  let { daemon } = scene.site;
+  const isSignedIn = async (name: string): Promise<boolean> => {
+    const response = await fetch(`${daemon.url}/.api/graphql`, {
+      method: "POST",
+      headers: { cookie: cookies.get(name) ?? "", "x-requested-with": "Sourcegraph" },
+      body: JSON.stringify({ query: "{ currentUser { username } }" }),
+    });
+    const { data } = (await response.json()) as { data: { currentUser: { username: string } | null } };
+    return data.currentUser?.username === name;
+  };
+  const isStaff = async (): Promise<boolean> => {
+    const all = (await daemon.control("GET", "/.api/organizations")) as { name: string; members: string[] }[];
+    return all.some(({ name, members }) => name === "staff" && members.includes("eve"));
+  };
+  t.equal(statSync(join(daemon.data, "session-key")).mode & 0o777, 0o600);
+  for (const how of ["kill", "stop"] as const) {
+    daemon = await restartSharedDaemon(daemon, how);
+    provider.claims.set("eve", { groups: ["staff"] });
+    await until(`the provider is asked after a restart (${how})`, isStaff);
+    provider.claims.set("eve", { groups: [] });
+    await until("and again", async () => !(await isStaff()));
+    t.ok(await isSignedIn("eve"));
+  }
+  await daemon.stop();
+  provider.gone.add("zoe");
+  daemon = await restartSharedDaemon(daemon, "stop");
+  await until("a session that ended meanwhile", async () => !(await isSignedIn("zoe")));
+  t.ok(await isSignedIn("kim"));
+  // As after the restore of a backup, which lacks the key.
+  rmSync(join(daemon.data, "session-key"));
+  daemon = await restartSharedDaemon(daemon, "stop");
+  await until("without the key, nobody can be asked", async () => !(await isSignedIn("kim")));
 });

@@ -12,8 +12,18 @@ export interface SessionProvider extends Identity {
   readonly name: string;
   /** The session at the provider; absent if it has named none. */
   readonly sessionId?: string;
-  /** Whether the provider is asked from time to time, with a refresh token that is only in memory. */
+  /** Whether the provider is asked from time to time, with a refresh token. */
   readonly isRefreshed: boolean;
+  /** Absent in records of older programs, and if it could not be stored: then the session ends after a restart. */
+  readonly refresh?: StoredRefresh;
+}
+
+/** With what the provider is asked about a session. */
+export interface StoredRefresh {
+  /** The refresh token, encrypted; see `SealedTexts`. */
+  readonly sealed: string;
+  /** RFC 3339: when the provider has last said that the user is signed in. */
+  readonly checkedAt: string;
 }
 
 /** A session that an identity provider may end. */
@@ -129,6 +139,19 @@ export class Sessions {
   /** Whether the session with this id has not been ended, nor its user deleted. It may have expired. */
   has(id: string): boolean {
     return this.#table.get(id) !== undefined;
+  }
+
+  /** Stores with what the provider of a session is asked from now on, unless it has ended. */
+  keepRefresh(id: string, refresh: StoredRefresh): Promise<void> {
+    return this.#changes.commit(
+      () => {
+        const session = this.#table.get(id);
+        if (session?.provider === undefined) return { steps: [], result: undefined };
+        const provider = { ...session.provider, refresh };
+        return { steps: [this.#table.put({ ...session, provider })], result: undefined };
+      },
+      () => undefined,
+    );
   }
 
   /** Ends a session, if it has not ended yet. */

@@ -5,9 +5,10 @@ import type { Log } from "../../base/log.js";
 import { eachInSteps, resultWhileYielding } from "../../base/yielding.js";
 import type { ProviderButton } from "../../model/web-page.js";
 import type { Accounts } from "../identity/accounts.js";
-import type { ProviderSession, SessionProvider } from "../identity/sessions.js";
+import type { SealedTexts } from "../identity/sealed-texts.js";
+import type { ProviderSession, SessionProvider, StoredRefresh } from "../identity/sessions.js";
 import { hashOfSecretText } from "../identity/secret-text.js";
-import type { User } from "../identity/user.js";
+import type { Identity, User } from "../identity/user.js";
 import { type Actor, auditEntry, type AuditLog, type Sender } from "../records/audit-log.js";
 import { attemptsIn, networkPrefix, RateLimiter } from "../records/rate-limiter.js";
 import type { IdentityProvider, ProviderAnswer } from "./identity-provider.js";
@@ -21,6 +22,8 @@ export interface ProviderSettings {
   readonly sessionLifetimeMs: number;
   /** As in `SignInSettings`. */
   readonly isReserved: (name: string) => boolean;
+  /** Encrypts refresh tokens. */
+  readonly sealed: SealedTexts;
   /** Makes a provider. The libraries are loaded only where one is configured. */
   readonly load: (config: ProviderConfig) => Promise<IdentityProvider>;
 }
@@ -70,8 +73,9 @@ interface Refreshed {
  * Sign-in with identity providers, and the end of the sessions that began with one: when the provider says so (back-channel logout), when
  * it refuses to refresh, when it does not answer for long, and when it is no longer configured.
  *
- * Refresh tokens are only in memory, so the sessions that depend on one end soon after a restart of the process; the provider then signs
- * the browser in again without a question, if its own session goes on.
+ * Refresh tokens are stored with their sessions, encrypted, so that a restart changes nothing: the provider is asked about each
+ * session soon after it. Where one cannot be read, as after the restore of a backup, which lacks the key, the session ends; the
+ * provider then signs the browser in again without a question, if its own session goes on.
  */
 export class ProviderSignIn {
   readonly #accounts: Accounts;
@@ -235,11 +239,13 @@ export class ProviderSignIn {
     sender: Sender,
   ): Promise<string> {
     const actor: Actor = { who: user.name, sudoBy: undefined, ...sender };
+    const refresh = refreshToken === undefined ? undefined : await this.#seal(refreshToken, { issuer, subject });
     const provider: SessionProvider = {
       name,
       issuer,
       subject,
       isRefreshed: refreshToken !== undefined,
+      ...(refresh === undefined ? {} : { refresh }),
       ...(sessionId === undefined ? {} : { sessionId }),
     };
     const isLinked = (): boolean => this.#accounts.identities.find(provider)?.id === user.id;
@@ -249,6 +255,40 @@ export class ProviderSignIn {
     if (refreshToken !== undefined)
       this.#refreshed.set(hashOfSecretText(session), { refreshToken, checkedMs: nowMs, askedMs: nowMs });
     return session;
+  }
+
+  /** Undefined, with a line of the log, if it cannot be encrypted: it is then in memory only. */
+  async #seal(refreshToken: string, about: Identity): Promise<StoredRefresh | undefined> {
+    try {
+      const sealed = await this.#settings.sealed.seal(refreshToken, nameIdentity(about));
+      return { sealed, checkedAt: new Date().toISOString() };
+    } catch (error) {
+      this.#logFault(error);
+      return undefined;
+    }
+  }
+
+  /** What was known of a session before a restart; undefined if that is lost. */
+  async #restore({ id, provider }: ProviderSession): Promise<Refreshed | undefined> {
+    if (provider.refresh === undefined) return undefined;
+    const { sealed, checkedAt } = provider.refresh;
+    const refreshToken = await this.#settings.sealed.open(sealed, nameIdentity(provider)).catch((error: unknown) => {
+      this.#logFault(error);
+      return undefined;
+    });
+    if (refreshToken === undefined) return undefined;
+    // The wall clock may have been set back.
+    const agoMs = Math.max(0, new Date().getTime() - Date.parse(checkedAt));
+    const restored = { refreshToken, checkedMs: monotonicMs() - agoMs, askedMs: -Infinity };
+    this.#refreshed.set(id, restored);
+    return restored;
+  }
+
+  /** Stores the token of a session after the provider has said that its user is signed in. */
+  async #keep({ id, provider }: ProviderSession, refreshToken: string): Promise<void> {
+    const refresh = await this.#seal(refreshToken, provider);
+    if (refresh !== undefined)
+      await this.#accounts.sessions.keepRefresh(id, refresh).catch((error: unknown) => this.#logFault(error));
   }
 
   /** Runs it, unless too much of it runs. */
@@ -347,7 +387,9 @@ export class ProviderSignIn {
   #isDue({ id, provider }: ProviderSession): boolean {
     const config = this.#configs.get(provider.name);
     if (config === undefined) return true;
-    const askedMs = this.#refreshed.get(id)?.askedMs ?? this.#startMs;
+    // After a restart, the provider is asked at once: a process that often restarts would never ask otherwise.
+    const unknownMs = provider.refresh === undefined ? this.#startMs : -Infinity;
+    const askedMs = this.#refreshed.get(id)?.askedMs ?? unknownMs;
     return provider.isRefreshed && monotonicMs() - askedMs >= config.refreshSeconds * 1000;
   }
 
@@ -365,15 +407,21 @@ export class ProviderSignIn {
   }
 
   /** Why the session ends; undefined if it goes on. */
-  async #findEnd({ id, userId, provider: { name, issuer, subject } }: ProviderSession): Promise<string | undefined> {
+  async #findEnd(session: ProviderSession): Promise<string | undefined> {
+    const { id, userId, provider } = session;
+    const { name, issuer, subject } = provider;
     const config = this.#configs.get(name);
     if (config === undefined) return "its identity provider is not configured any more";
-    const known = this.#refreshed.get(id);
-    if (known === undefined) return "the provider cannot be asked about it after a restart";
+    const known = this.#refreshed.get(id) ?? (await this.#restore(session));
+    if (known === undefined) return "the provider cannot be asked about it any more, because its refresh token is lost";
     const asked = { ...known, askedMs: monotonicMs() };
     this.#refreshed.set(id, asked);
     try {
-      const keep = (refreshToken: string): unknown => this.#refreshed.set(id, { ...asked, refreshToken });
+      let stored: Promise<void> | undefined;
+      const keep = (refreshToken: string): void => {
+        this.#refreshed.set(id, { ...asked, refreshToken });
+        stored = this.#keep(session, refreshToken);
+      };
       const answer = await (await this.#provider(name)).refresh(known.refreshToken, issuer, subject, keep);
       const user = this.#accounts.user(userId);
       if (user !== undefined)
@@ -381,6 +429,7 @@ export class ProviderSignIn {
       const nowMs = monotonicMs();
       const refreshToken = answer.refreshToken ?? known.refreshToken;
       this.#refreshed.set(id, { refreshToken, checkedMs: nowMs, askedMs: nowMs });
+      await (stored ?? this.#keep(session, refreshToken));
       return undefined;
     } catch (error) {
       if (error instanceof ProviderProblem && error.kind === "refused") return error.message;
@@ -408,4 +457,9 @@ export class ProviderSignIn {
       );
     }
   }
+}
+
+/** An issuer has no line feeds: it is a URL. */
+function nameIdentity({ issuer, subject }: Identity): string {
+  return `${issuer}\n${subject}`;
 }

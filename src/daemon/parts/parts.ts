@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { Accounts } from "../../account/identity/accounts.js";
 import { ContextDirectory } from "../../account/context-directory.js";
 import { TokenLifetimes } from "../../account/identity/access-tokens.js";
+import { SealedTexts } from "../../account/identity/sealed-texts.js";
 import { ScimDirectory } from "../../account/directory/scim-directory.js";
 import { ProviderSignIn } from "../../account/sign-in/provider-sign-in.js";
 import { AuditLog } from "../../account/records/audit-log.js";
@@ -211,12 +212,13 @@ function userAgent(): string {
 }
 
 function createProviders(
-  { auth }: ResolvedOptions,
+  { auth, data }: ResolvedOptions,
   { accounts, audit, catalog, log }: Pick<DaemonParts, "accounts" | "audit" | "catalog" | "log">,
 ): ProviderSignIn {
   return new ProviderSignIn(accounts, audit, log, {
     sessionLifetimeMs: auth.sessionDays * 86_400_000,
     isReserved: (name) => catalog.isReader(name),
+    sealed: new SealedTexts(join(data, "session-key")),
     load: async (config) => {
       const { IdentityProvider } = await import("../../account/sign-in/identity-provider.js");
       return new IdentityProvider(config);
