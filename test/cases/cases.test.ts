@@ -2,12 +2,11 @@ import { isDeepStrictEqual } from "node:util";
 import t, { type Test } from "tap";
 import { RepositoryTable } from "../../src/catalog/repository-table.js";
 import { textOfBlob } from "../../src/indexer/encoding/blob-text.js";
-import { SseDecoder } from "../../src/cli/connection/sse-decoder.js";
 import { ShardFind } from "../../src/eval/shard-find.js";
 import type { Kernel } from "../../src/native/kernel/kernel.js";
 import { loadKernel } from "../../src/native/kernel/load.js";
 import type { Repository } from "../../src/model/repository.js";
-import { nothingFoundTitle, type StreamMatch } from "../../src/model/stream-events.js";
+import { nothingFoundTitle } from "../../src/model/stream-events.js";
 import type { RepositoryFilter } from "../../src/query/plan/plan.js";
 import { planQuery } from "../../src/query/plan/plan-query.js";
 import { choosePatternType } from "../../src/query/syntax/parse.js";
@@ -18,6 +17,7 @@ import { noStats, type RepositorySelection } from "../../src/protocol/search-opt
 import { corpus, type CaseFile, type CaseRepository } from "./corpus.js";
 import { predicates } from "./predicates.js";
 import { contexts, repositoryCases } from "./repositories.js";
+import { answersOf, ask, comparable, configured, configuredContexts } from "./over-http.js";
 import { cases as queries } from "./queries.js";
 import { revisionCases } from "./revisions.js";
 import type { CaseRow } from "./row.js";
@@ -32,7 +32,6 @@ import {
   type TestShard,
 } from "../support/engine.js";
 import { isFull } from "../support/full-run.js";
-import { GitFixture } from "../support/git-fixture.js";
 import { sharedDaemon } from "../support/shared-daemon.js";
 import { until } from "../support/waiting.js";
 
@@ -40,34 +39,6 @@ import { until } from "../support/waiting.js";
 // the evaluator alone: with both kernels, with every document a candidate, and with the index over several shards.
 
 const cases = [...queries, ...predicates, ...repositoryCases, ...revisionCases];
-
-/** One string for each result; the match objects of one file are one result. */
-function answersOf(matches: readonly StreamMatch[]): string[] {
-  const linesOf = new Map<string, Set<number>>();
-  for (const { repository, handle, email, path, branches, lineMatches } of matches) {
-    const revision = branches?.[0] ?? "";
-    const name = [
-      repository ?? `owner:${handle === "" ? email : `@${handle}`}`,
-      ...(revision === "" ? [] : [`@${revision}`]),
-      ...(path === undefined ? [] : [`:${path}`]),
-    ].join("");
-    const lines = linesOf.get(name) ?? new Set();
-    for (const { lineNumber } of lineMatches ?? []) lines.add(lineNumber + 1);
-    linesOf.set(name, lines);
-  }
-  return [...linesOf].map(([name, lines]) => {
-    const ordered = [...lines].sort((a, b) => a - b);
-    return ordered.length === 0 ? name : `${name}:${ordered.map((line) => `L${line}`).join(",")}`;
-  });
-}
-
-/** The answers sorted; one that begins as a wanted one with "…" is shown as that. */
-function comparable(answers: readonly string[], want: readonly string[]): readonly string[] {
-  const beginnings = want.filter((text) => text.endsWith("…"));
-  return answers
-    .map((answer) => beginnings.find((beginning) => answer.startsWith(beginning.slice(0, -1))) ?? answer)
-    .sort();
-}
 
 /** Questions at the same time, which is fewer than the daemon answers at the same time. */
 const asked = 4;
@@ -109,64 +80,13 @@ t.test("over HTTP", async (t) => {
 
 /** A daemon that has all repositories, configured in a file. */
 async function daemonOf(t: Test, repositories: readonly CaseRepository[]): Promise<DaemonProcess> {
-  const configured = repositories.map((repository) => {
-    const { branches, files, tags, ...known } = repository;
-    return { ...known, url: fixtureOf(t, repository).path, branches: branches.slice(1) };
-  });
   const daemon = await sharedDaemon(
     t,
-    {
-      repositories: configured,
-      contexts: contexts.map((context) => (context.query === "" ? context : { ...context, repositories: undefined })),
-    },
+    { repositories: repositories.map((repository) => configured(t, repository)), contexts: configuredContexts },
     siteOptions,
   );
   await until("all repositories can be searched", async () => (await daemon.get("/readyz")).status === 200);
   return daemon;
-}
-
-/** One commit for each branch and author. */
-function fixtureOf(t: Test, { branches, files, tags = {} }: CaseRepository): GitFixture {
-  const fixture = GitFixture.create();
-  t.teardown(() => fixture.remove());
-  for (const branch of branches) {
-    const there = files.filter((file) => file.branches.includes(branch));
-    for (const author of new Set([undefined, ...there.map((file) => file.author)])) {
-      const written = there
-        .filter((file) => file.author === author)
-        .map(({ path, content }) => [path, content] as const);
-      fixture.commit({
-        branch,
-        files: written,
-        ...(author === undefined ? {} : { author: `${author} 1700000000 +0000` }),
-      });
-    }
-  }
-  for (const [tag, branch] of Object.entries(tags)) fixture.tag(tag, fixture.git("rev-parse", `refs/heads/${branch}`));
-  return fixture;
-}
-
-async function ask(
-  daemon: DaemonProcess,
-  query: string,
-  request: string,
-): Promise<{ readonly found: string[]; readonly skipped: readonly string[] }> {
-  const { text } = await daemon.get(`/.api/search/stream?${new URLSearchParams({ q: query })}&${request}`);
-  const matches: StreamMatch[] = [];
-  const found: string[] = [];
-  let skipped: readonly string[] = [];
-  for (const { name, data } of new SseDecoder().push(Buffer.from(text))) {
-    const value: unknown = JSON.parse(data);
-    if (name === "matches") matches.push(...(value as StreamMatch[]));
-    if (name === "progress") skipped = (value as { skipped: { reason: string }[] }).skipped.map(({ reason }) => reason);
-    if (name === "alert") found.push(alertText(value as { title: string; description?: string }));
-    if (name === "error") found.push(`error: ${(value as { message: string }).message}`);
-  }
-  return { found: [...answersOf(matches), ...found], skipped };
-}
-
-function alertText({ title, description }: { readonly title: string; readonly description?: string }): string {
-  return description === undefined ? `alert: ${title}` : `alert: ${title}: ${description}`;
 }
 
 /**
