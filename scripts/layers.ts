@@ -51,6 +51,13 @@ export const layers: readonly Layer[] = [
     runsIn: "browser",
     holds: "the web pages (`preact`); imported by no other folder",
   },
+  {
+    folder: "wire",
+    number: 3,
+    runsIn: "main",
+    holds:
+      "connections between the nodes of a fleet: messages over HTTP/2 and TLS, certificates, liveness (`node:http2`)",
+  },
   { folder: "shard", number: 3, runsIn: "threads, cli", holds: "the shard format: builder and reader" },
   {
     folder: "history",
@@ -200,6 +207,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     "snapshot",
     "preparation",
     "partition",
+    "fleet",
     "changes",
     "warming",
   ],

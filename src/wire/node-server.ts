@@ -1,0 +1,112 @@
+import {
+  createSecureServer,
+  type Http2SecureServer,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
+import type { TLSSocket } from "node:tls";
+import { errorMessage, TrawlError } from "../base/errors.js";
+import type { Log } from "../base/log.js";
+import { FrameChannel, type FrameReceiver } from "./frame-channel.js";
+import { nodeWithCertificate, type NodeIdentity } from "./identity.js";
+import { watchSession } from "./liveness.js";
+import { channelPath, protocolHeader, sessionMemoryMiB, streamsMax, windowBytes } from "./transport.js";
+
+export interface NodeServerSettings {
+  readonly identity: NodeIdentity;
+  /** Names of the nodes that may connect. */
+  readonly nodes: readonly string[];
+  /** What both ends must have in common: the version of the program. */
+  readonly protocol: string;
+  readonly log: Log;
+  /** A node has opened a channel. Its receiver is returned. */
+  readonly accept: (node: string, channel: () => FrameChannel) => FrameReceiver;
+}
+
+/** The port on which a node answers other nodes of its fleet, and nobody else. */
+export class NodeServer {
+  readonly #settings: NodeServerSettings;
+  readonly #server: Http2SecureServer;
+  readonly #sessions = new Set<ServerHttp2Session>();
+
+  constructor(settings: NodeServerSettings) {
+    this.#settings = settings;
+    const { identity, log, nodes } = settings;
+    this.#server = createSecureServer({
+      cert: identity.certificate,
+      key: identity.key,
+      ca: identity.authority,
+      requestCert: true,
+      rejectUnauthorized: true,
+      minVersion: "TLSv1.3",
+      handshakeTimeout: 10_000,
+      maxSessionMemory: sessionMemoryMiB,
+      settings: { initialWindowSize: windowBytes, maxConcurrentStreams: streamsMax, enablePush: false },
+    });
+    this.#server.maxConnections = 16 * (nodes.length + 1);
+    this.#server.on("session", (session) => this.#begin(session));
+    // Whoever has no certificate of the fleet ends here.
+    this.#server.on("tlsClientError", (error) =>
+      log.warn({ error: errorMessage(error) }, "a connection to fleet.listen was refused"),
+    );
+    this.#server.on("sessionError", (error) =>
+      log.info({ error: errorMessage(error) }, "a connection of a node ended"),
+    );
+  }
+
+  /** Resolves with the port. Rejects with `conflict` if the address is in use. */
+  start(host: string, port: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#server.once("error", (error) => {
+        reject(new TrawlError("conflict", `fleet.listen: ${errorMessage(error)}`));
+      });
+      this.#server.listen(port, host, () => {
+        const address = this.#server.address();
+        resolve(typeof address === "object" && address !== null ? address.port : port);
+      });
+    });
+  }
+
+  /** Ends all connections. */
+  async stop(): Promise<void> {
+    for (const session of this.#sessions) session.destroy();
+    await new Promise<void>((resolve) => this.#server.close(() => resolve()));
+  }
+
+  #begin(session: ServerHttp2Session): void {
+    const { identity, nodes, log } = this.#settings;
+    const names = (session.socket as TLSSocket).getPeerCertificate().subjectaltname;
+    const node = nodeWithCertificate(names, identity.fleetId, nodes);
+    if (node === undefined) {
+      const given = names === undefined ? "no name" : JSON.stringify(names.slice(0, 500));
+      log.warn(
+        { remoteAddress: session.socket.remoteAddress },
+        `a connection to fleet.listen was refused: its certificate has ${given}, and is of no other node of the fleet ${identity.fleetId}`,
+      );
+      session.destroy();
+      return;
+    }
+    this.#sessions.add(session);
+    session.once("close", () => this.#sessions.delete(session));
+    session.on("error", () => undefined);
+    watchSession(session, `node ${node}`);
+    session.on("stream", (stream, headers) => this.#open(node, stream, headers[":path"], headers[protocolHeader]));
+  }
+
+  #open(node: string, stream: ServerHttp2Stream, path: string | undefined, protocol: unknown): void {
+    stream.on("error", () => undefined);
+    if (path !== channelPath) {
+      stream.respond({ ":status": 404 }, { endStream: true });
+      return;
+    }
+    if (protocol !== this.#settings.protocol) {
+      stream.respond({ ":status": 409, [protocolHeader]: this.#settings.protocol }, { endStream: true });
+      return;
+    }
+    stream.respond({ ":status": 200, "content-type": "application/octet-stream" });
+    let channel: FrameChannel | undefined;
+    // The receiver answers over the channel, whose receiver it is.
+    const receiver = this.#settings.accept(node, () => channel as unknown as FrameChannel);
+    channel = new FrameChannel(stream, receiver);
+  }
+}

@@ -1,0 +1,110 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { dataDirectory, DaemonProcess } from "./daemon.js";
+import { removeFolder } from "./remove-folder.js";
+import type { Owner } from "./shared.js";
+import { until } from "./waiting.js";
+
+/** Where the files of a certificate are. */
+export interface CertificateFiles {
+  readonly certificate: string;
+  readonly key: string;
+  readonly authority: string;
+}
+
+/** An authority of certificates, in a folder that is deleted with the test. */
+export class TestAuthority {
+  readonly #folder: string;
+  #count = 0;
+
+  constructor(t: Owner) {
+    this.#folder = mkdtempSync(join(tmpdir(), "trawl-ca-"));
+    t.teardown(() => removeFolder(this.#folder));
+    const kind = ["-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"];
+    this.#openssl("req", ...kind, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=test");
+  }
+
+  /** A certificate with these subject alternative names, such as `URI:trawl://test/a`. */
+  issue(names: string): CertificateFiles {
+    const name = `node${this.#count++}`;
+    const kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=node"];
+    this.#openssl("req", ...kind, "-keyout", `${name}.key`, "-out", `${name}.csr`);
+    writeFileSync(join(this.#folder, "names"), `subjectAltName=${names}\n`);
+    const signer = ["-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2", "-extfile", "names"];
+    this.#openssl("x509", "-req", "-in", `${name}.csr`, ...signer, "-out", `${name}.pem`);
+    return {
+      certificate: join(this.#folder, `${name}.pem`),
+      key: join(this.#folder, `${name}.key`),
+      authority: join(this.#folder, "ca.pem"),
+    };
+  }
+
+  #openssl(...args: readonly string[]): void {
+    execFileSync("openssl", args, { cwd: this.#folder, stdio: "ignore" });
+  }
+}
+
+/** Ports that are free at this moment. */
+export async function freePorts(count: number): Promise<readonly number[]> {
+  const servers = Array.from({ length: count }, () => createServer());
+  const ports = await Promise.all(
+    servers.map(
+      (server) =>
+        new Promise<number>((resolve) => {
+          server.listen(0, "127.0.0.1", () => {
+            const address = server.address();
+            resolve(typeof address === "object" && address !== null ? address.port : 0);
+          });
+        }),
+    ),
+  );
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}
+
+/** The nodes of a fleet, of which each has some repositories. */
+export interface FleetSite {
+  readonly names: readonly string[];
+  readonly nodes: readonly DaemonProcess[];
+  readonly authority: TestAuthority;
+  /** HOST:PORT of the nodes. */
+  readonly addresses: readonly string[];
+}
+
+/**
+ * Starts a node for each list of configured repositories; resolves when all can be searched. `nodeNames` may have more nodes than
+ * lists: those are not started.
+ */
+export async function startFleet(
+  t: Owner,
+  repositories: readonly (readonly object[])[],
+  configuration: object = {},
+  args: readonly string[] = [],
+  names: readonly string[] = repositories.map((_, i) => `node-${i}`),
+): Promise<FleetSite> {
+  const authority = new TestAuthority(t);
+  const ports = await freePorts(names.length);
+  const addresses = ports.map((port) => `127.0.0.1:${port}`);
+  const nodes = names.map((name, i) => `${name}=${addresses[i]}`);
+  const started = await Promise.all(
+    repositories.map(async (own, i) => {
+      const data = dataDirectory(t);
+      const config = join(data, "..", `${data.slice(data.lastIndexOf("/") + 1)}.jsonc`);
+      t.teardown(() => removeFolder(config));
+      const identity = authority.issue(`URI:trawl://test/${names[i]}`);
+      const fleet = { node: names[i], id: "test", nodes, ...identity };
+      writeFileSync(config, JSON.stringify({ fleet, repositories: own, ...configuration }));
+      const daemon = await DaemonProcess.start(data, ["--config", config, ...args]);
+      t.teardown(async () => {
+        if (!daemon.hasExited) await daemon.kill();
+      });
+      return daemon;
+    }),
+  );
+  for (const node of started)
+    await until("its repositories can be searched", async () => (await node.get("/readyz")).status === 200);
+  return { names, nodes: started, authority, addresses };
+}

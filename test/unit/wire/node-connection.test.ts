@@ -1,0 +1,114 @@
+import { connect } from "node:tls";
+import { readFileSync } from "node:fs";
+import t, { type Test } from "tap";
+import { silentLog } from "../../../src/base/log.js";
+import type { FrameChannel, FrameReceiver } from "../../../src/wire/frame-channel.js";
+import type { Frame } from "../../../src/wire/frames.js";
+import { nodeWithCertificate, readIdentity, saysUri } from "../../../src/wire/identity.js";
+import { NodeClient } from "../../../src/wire/node-client.js";
+import { NodeServer } from "../../../src/wire/node-server.js";
+import { type CertificateFiles, TestAuthority } from "../../support/fleet-site.js";
+
+const log = silentLog();
+
+/** A server that sends back what it gets, with the name of the node that has sent it. */
+async function startEcho(t: Test, files: CertificateFiles): Promise<number> {
+  const server = new NodeServer({
+    identity: readIdentity("test", "a", files),
+    nodes: ["b", "c"],
+    protocol: "1",
+    log,
+    accept: (node, channel): FrameReceiver => ({
+      frame: ({ head, body }) => channel().send({ ...head, from: node }, body),
+      closed: () => undefined,
+    }),
+  });
+  const port = await server.start("127.0.0.1", 0);
+  t.teardown(() => server.stop());
+  return port;
+}
+
+/** What the server says to one message, or why it does not. */
+async function say(client: NodeClient, body = Buffer.alloc(0)): Promise<Frame | string> {
+  return await new Promise((resolve) => {
+    const channel: FrameChannel = client.open({
+      frame: (frame) => {
+        resolve(frame);
+        channel.close();
+      },
+      closed: (reason) => resolve(reason ?? "nothing"),
+    });
+    channel.send({ hello: 1 }, body);
+  });
+}
+
+t.test("only nodes of the fleet are answered, and only the node that was meant answers", async (t) => {
+  const authority = new TestAuthority(t);
+  const other = new TestAuthority(t);
+  const port = await startEcho(t, authority.issue("URI:trawl://test/a"));
+  const clientOf = (files: CertificateFiles, fleet: string, own: string, wanted = "a", protocol = "1"): NodeClient => {
+    const identity = readIdentity(fleet, own, files);
+    const client = new NodeClient({ name: wanted, address: `127.0.0.1:${port}` }, identity, protocol, log);
+    t.teardown(() => client.close());
+    return client;
+  };
+  const b = authority.issue("URI:trawl://test/b");
+  const body = Buffer.alloc(300_000, "x");
+  const answer = await say(clientOf(b, "test", "b"), body);
+  if (typeof answer === "string") throw new Error(answer);
+  t.same(answer.head, { hello: 1, from: "b" });
+  t.ok(body.equals(answer.body));
+
+  t.match(await say(clientOf(b, "test", "b", "c")), /not of node c of the fleet test/, "another node answers");
+  t.match(await say(clientOf(b, "test", "b", "a", "2")), /runs version 1, and this node 2/, "another version");
+  const stranger = authority.issue("URI:trawl://test/x");
+  t.type(await say(clientOf(stranger, "test", "x")), "string", "a node that is not in the list");
+  const foreign = authority.issue("URI:trawl://another/b");
+  t.type(await say(clientOf(foreign, "another", "b")), "string", "a node of another fleet");
+  const forged = { ...other.issue("URI:trawl://test/b"), authority: b.authority };
+  t.match(await say(clientOf(forged, "test", "b")), /\S/, "a certificate of another authority");
+  const trusting = { ...b, authority: forged.certificate.replace(/node\d+\.pem/, "ca.pem") };
+  t.match(await say(clientOf(trusting, "test", "b")), /certificate/, "a server of another authority");
+});
+
+t.test("without a certificate, or with an old protocol, nothing is said", async (t) => {
+  const authority = new TestAuthority(t);
+  const files = authority.issue("URI:trawl://test/a");
+  const port = await startEcho(t, files);
+  for (const options of [
+    {},
+    { maxVersion: "TLSv1.2" as const, cert: readFileSync(files.certificate), key: readFileSync(files.key) },
+  ]) {
+    const outcome = await new Promise<string>((resolve) => {
+      const socket = connect({ port, host: "127.0.0.1", rejectUnauthorized: false, ALPNProtocols: ["h2"], ...options });
+      socket.on("data", (bytes: Buffer) => resolve(bytes.toString()));
+      socket.on("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? "error"));
+      socket.on("close", () => resolve("closed"));
+      socket.on("secureConnect", () => socket.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"));
+    });
+    t.match(outcome, /^(ERR_SSL|ECONNRESET|closed|EPROTO)/);
+  }
+});
+
+t.test("names of certificates", (t) => {
+  t.ok(saysUri("DNS:x, URI:trawl://test/a", "trawl://test/a"));
+  t.notOk(saysUri("URI:trawl://test/ab", "trawl://test/a"));
+  t.notOk(saysUri('URI:"http://x, URI:trawl://test/a, y"', "trawl://test/a"), "one name that looks like several");
+  t.notOk(saysUri(undefined, "trawl://test/a"));
+  t.equal(nodeWithCertificate("URI:trawl://test/b", "test", ["a", "b"]), "b");
+  t.equal(nodeWithCertificate("URI:trawl://test/a, URI:trawl://test/b", "test", ["a", "b"]), undefined, "of two nodes");
+  t.end();
+});
+
+t.test("a node refuses to start with a certificate that is not its own", (t) => {
+  const authority = new TestAuthority(t);
+  const files = authority.issue("URI:trawl://test/a");
+  const mixed = { ...files, key: authority.issue("URI:trawl://test/b").key };
+  t.throws(() => readIdentity("test", "b", files), { code: "bad-config", message: /must be URI:trawl:\/\/test\/b/ });
+  t.throws(() => readIdentity("test", "a", mixed), { code: "bad-config", message: /fleet\.certificate/ });
+  t.throws(() => readIdentity("test", "a", { ...files, key: "/nonexistent/key" }), {
+    code: "bad-config",
+    message: /^fleet\.key: ENOENT/,
+  });
+  t.end();
+});
