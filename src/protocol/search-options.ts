@@ -36,6 +36,8 @@ export interface SearchOptions {
   readonly group: "path" | "capture" | undefined;
   /** Undefined if all revisions are indexed branches. */
   readonly commitSets: CommitSets | undefined;
+  /** What match objects add to ids of repositories: 0 unless several nodes search. */
+  readonly idBase: number;
 }
 
 export interface RepositorySelection {

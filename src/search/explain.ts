@@ -164,6 +164,7 @@ function explainOptions(
     claims: undefined,
     group: undefined,
     commitSets: undefined,
+    idBase: 0,
   };
 }
 

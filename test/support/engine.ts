@@ -189,6 +189,7 @@ export function runEngine(
     claims: given.groupsContents === true ? ContentClaims.allocate().memory : undefined,
     group: undefined,
     commitSets: undefined,
+    idBase: 0,
   };
   const control = ControlBlock.allocate(0, 0, 0);
   const matches: MatchObject[] = [];

@@ -47,6 +47,7 @@ export interface ResultTemplate extends FragmentSpan {
 export class ResultTemplates {
   readonly #fragments = new Fragments();
   readonly #hasDigest: boolean;
+  readonly #idBase: number;
   /** By repository, then by revision as typed. */
   readonly #templates = new Map<RepositorySummary, Map<string, ResultTemplate>>();
   /** The template of the last result: most results of a shard are of one repository and revision. */
@@ -61,8 +62,9 @@ export class ResultTemplates {
   /** The member `debug` of results. */
   #debug: string | undefined;
 
-  constructor(hasDigest: boolean) {
+  constructor(hasDigest: boolean, idBase: number) {
     this.#hasDigest = hasDigest;
+    this.#idBase = idBase;
   }
 
   /** The fragments of all spans. Valid until a template or a head is added. */
@@ -196,7 +198,7 @@ export class ResultTemplates {
   }
 
   #add(summary: RepositorySummary, revision: RevisionChoice): ResultTemplate {
-    const members = encodeMembers(summary, revision);
+    const members = encodeMembers(summary, revision, this.#idBase);
     const digestKey = this.#hasDigest
       ? repositoryKey(summary.name, commitOfChoice(summary, revision))
       : new Uint8Array(0);
@@ -226,9 +228,9 @@ function membersOfGroup(group: ContentGroup | undefined): string {
   return `,"contentKey":"${group.key}"${group.isFirst ? "" : ',"duplicate":true'}`;
 }
 
-function encodeMembers(summary: RepositorySummary, revision: RevisionChoice): Buffer {
+function encodeMembers(summary: RepositorySummary, revision: RevisionChoice, idBase: number): Buffer {
   const members = {
-    repositoryID: summary.id,
+    repositoryID: idBase + summary.id,
     repository: summary.name,
     repoStars: summary.stars > 0 ? summary.stars : undefined,
     repoLastFetched: summary.lastFetched === "" ? undefined : summary.lastFetched,

@@ -86,7 +86,7 @@ export class ResultWriter {
     this.#options = options;
     this.#people = options.people === undefined ? undefined : new People(options.people, options.plan);
     this.#control = control;
-    this.#templates = new ResultTemplates(options.receipt);
+    this.#templates = new ResultTemplates(options.receipt, options.idBase);
     this.#digest = options.receipt ? new BatchDigest(kernel, this.#templates, this.#results) : undefined;
     this.#groups = options.claims && new ContentGroups(options.claims, control);
     this.#counter = options.group && new GroupCounter(options);

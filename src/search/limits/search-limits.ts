@@ -51,6 +51,18 @@ export interface SearchLimits {
   /** By result options of the plan; the search ends after the longest. */
   readonly timeoutsMs: readonly number[];
   readonly lane: Lane;
+  /** Whether several nodes search: they do not rank together. */
+  readonly isSpread?: boolean;
+}
+
+/** Whether what one source finds leaves less to the others. */
+export function isShared({ matchCountMax, displayCountMax, resultLimits }: SearchLimits): boolean {
+  const isLimited = (max: number): boolean => max > 0 && max !== countUnlimited;
+  return (
+    isLimited(matchCountMax) ||
+    isLimited(displayCountMax) ||
+    resultLimits?.countMax.some((max) => max !== undefined) === true
+  );
 }
 
 export function searchLimits(
@@ -111,6 +123,7 @@ export function searchOptions(
   limits: SearchLimits,
   selections: readonly RepositorySelection[],
   claims: SharedArrayBuffer | undefined,
+  idBase: number,
 ): SearchOptions {
   const clientBytesMax = request.chunkMatches ? request.lineBytesMax : lineBytesUnlimited;
   return {
@@ -129,6 +142,7 @@ export function searchOptions(
     claims,
     group: workerGroup(request.groups?.by),
     commitSets: undefined,
+    idBase,
   };
 }
 
@@ -145,7 +159,8 @@ const rankedSelects: ReadonlySet<string | undefined> = new Set([undefined, "cont
  * because its client wants all, as fast as possible; nor is one for symbols together with texts, for the patterns of a set,
  * or for what documents belong to.
  */
-export function isRanked(plan: SearchPlan, { lane, resultLimits, displayCountMax }: SearchLimits): boolean {
+export function isRanked(plan: SearchPlan, { lane, resultLimits, displayCountMax, isSpread }: SearchLimits): boolean {
+  if (isSpread === true) return false;
   if (lane !== "interactive" || resultLimits !== undefined || displayCountMax === 0) return false;
   const texts = plan.basicQueries.flatMap(({ text }) => text ?? []);
   const selects = plan.resultOptions.map(({ select }) => select);

@@ -1,3 +1,4 @@
+import { assert } from "../../base/assert.js";
 import { errorMessage } from "../../base/errors.js";
 import { resultWhileYielding, workInSteps } from "../../base/yielding.js";
 import type { Catalog } from "../../catalog/catalog.js";
@@ -5,7 +6,7 @@ import type { CatalogView } from "../../catalog/live-shards.js";
 import type { RepositoryTable } from "../../catalog/repository-table.js";
 import type { BaseRevisions } from "../../model/match-change.js";
 import type { FinishedWork } from "../../protocol/messages.js";
-import type { ResultBatch } from "../../protocol/result-batch.js";
+import type { ResultBatch, Tally } from "../../protocol/result-batch.js";
 import type { SearchOptions } from "../../protocol/search-options.js";
 import { contextOfEnvironment, type HistoryServices } from "../history/history-context.js";
 import { searchesHistory } from "../history/history-choice.js";
@@ -27,6 +28,7 @@ import {
 import { chooseShards, estimateCost, textChoices } from "../slices/shard-choice.js";
 import type { SnapshotUse } from "../snapshot/search-snapshot.js";
 import type { FoundChanges } from "../source/found-changes.js";
+import { nodeIdSpan } from "../source/search-fleet.js";
 import type { SearchPart } from "../source/search-part.js";
 import type {
   FoundResult,
@@ -56,6 +58,8 @@ export interface LocalChoice {
   readonly resolutions: readonly Resolution[];
   /** Undefined unless the search may have to be repeated. */
   readonly snapshot: SnapshotUse | undefined;
+  /** What is added to the ids of repositories in what it delivers: 0 unless several nodes search. */
+  readonly idBase: number;
 }
 
 /**
@@ -104,9 +108,9 @@ export class LocalSource implements SearchSource {
     const { client, viewer } = request;
     this.#resolutions = resolutions;
     const selections = resolutions.map(({ selection }) => selection);
-    this.#options = searchOptions(plan, request, limits, selections, claims);
+    this.#options = searchOptions(plan, request, limits, selections, claims, choice.idBase);
     this.#seesAll = services.catalog.seesAll(viewer);
-    this.#writer = new RepositoryWriter(plan, () => this.#repositories);
+    this.#writer = new RepositoryWriter(plan, () => this.#repositories, choice.idBase);
     this.#report = new SourceReport(plan, this.#record, () => this.#resolutions);
     const owner = { listener: this.#sliceListener(root.listener), pace: root.pace };
     this.#slices = new SearchSlices({ id, view, control, lane: limits.lane, client }, services, owner);
@@ -129,12 +133,17 @@ export class LocalSource implements SearchSource {
   }
 
   /** Threads know the ids of repositories, and leave results that are repositories to be written here. */
-  #named({ bytes, tally, digest, selected }: ResultBatch): SourcedBatch {
+  #named(batch: ResultBatch): SourcedBatch {
+    const { bytes, digest, selected } = batch;
+    const { idBase } = this.#choice;
+    const tally = idBase === 0 ? batch.tally : withIdBase(batch.tally, idBase);
     if (selected.length === 0) return { bytes, tally, digest, selected: [] };
     const found = selected.map(({ kind, key, optionsIndex, repositoryId, revision, json }): FoundResult | undefined => {
       if (kind === "repository") return this.#writer.find(repositoryId, revision, optionsIndex);
       const repository = this.#repositories.byId(repositoryId)?.name ?? "";
-      return { kind, key, optionsIndex, repositoryId, revision, repository, json: () => json };
+      const id = idBase + repositoryId;
+      const ownKey = kind === "owner" || idBase === 0 ? key : `${id}${key.slice(key.indexOf("@"))}`;
+      return { kind, key: ownKey, optionsIndex, repositoryId: id, revision, repository, json: () => json };
     });
     return { bytes, tally, digest, selected: found.filter((one) => one !== undefined) };
   }
@@ -172,13 +181,13 @@ export class LocalSource implements SearchSource {
       names: this.#report.names(late),
       missingRevisions: this.#report.missingRevisions(),
       record: this.#record,
-      nameOf: (id) => this.nameOf(id) ?? "",
+      nameOf: (id) => this.#repositories.byId(id)?.name ?? "",
     };
     return resultWhileYielding(SourceReceipt.inSteps(covered));
   }
 
   nameOf(repositoryId: number): string | undefined {
-    return this.#repositories.byId(repositoryId)?.name;
+    return this.#repositories.byId(repositoryId - this.#choice.idBase)?.name;
   }
 
   /** Resolves when nothing more comes. */
@@ -373,7 +382,7 @@ export class LocalSource implements SearchSource {
       this.#histories = new HistorySearches(plan, {
         context,
         results: {
-          addCommit: (found, repositoryId) => listener.commit(found, repositoryId, nowMs),
+          addCommit: (found, repositoryId) => listener.commit(found, this.#choice.idBase + repositoryId, nowMs),
           sendCommits: () => listener.sendCommits(),
           addRepository: (repositoryId, optionsIndex) => {
             const found = this.#writer.find(repositoryId, undefined, optionsIndex);
@@ -390,6 +399,18 @@ export class LocalSource implements SearchSource {
       view.release();
     }
   }
+}
+
+/** With the ids that repositories have for all nodes. */
+function withIdBase(tally: Tally, idBase: number): Tally {
+  const repositories = new Map<string, number>();
+  for (const [key, count] of tally.repositories) {
+    const at = key.indexOf("@");
+    const id = Number(key.slice(0, at));
+    assert(id < nodeIdSpan, "a node has fewer repositories than its ids reach");
+    repositories.set(`${idBase + id}${key.slice(at)}`, count);
+  }
+  return { ...tally, repositories };
 }
 
 /** The search for which the work is done. */

@@ -15,11 +15,13 @@ import { TrawlError } from "../../base/errors.js";
 export class RepositoryWriter {
   readonly #plan: SearchPlan;
   readonly #repositories: () => RepositoryTable;
+  readonly #idBase: number;
   #highlighter: NameHighlighter | undefined;
 
-  /** `repositories` returns all repositories that exist for the search. */
-  constructor(plan: SearchPlan, repositories: () => RepositoryTable) {
+  /** `repositories` returns all repositories that exist for the search. `idBase` is added to their ids. */
+  constructor(plan: SearchPlan, repositories: () => RepositoryTable, idBase: number) {
     this.#plan = plan;
+    this.#idBase = idBase;
     this.#repositories = repositories;
   }
 
@@ -32,16 +34,17 @@ export class RepositoryWriter {
   find(repositoryId: number, revision: string | undefined, optionsIndex: number): FoundResult | undefined {
     const repository = this.#repositories().byId(repositoryId);
     if (repository === undefined) return undefined;
+    const id = this.#idBase + repositoryId;
     return {
-      key: `${repositoryId}@${revision ?? ""}`,
+      key: `${id}@${revision ?? ""}`,
       optionsIndex,
-      repositoryId,
+      repositoryId: id,
       repository: repository.name,
       revision: revision ?? "",
       kind: "repository",
       json: () => {
         this.#highlighter ??= resultAtOnce(NameHighlighter.make(this.#plan));
-        return repositoryMatch(repository, revision, this.#highlighter);
+        return repositoryMatch(id, repository, revision, this.#highlighter);
       },
     };
   }
@@ -201,6 +204,7 @@ function locate(text: Buffer, offset: number): StreamRange["start"] {
 
 /** One `repo` match object as JSON. `revision` is undefined if the query specified none. */
 export function repositoryMatch(
+  id: number,
   repository: Repository,
   revision: string | undefined,
   highlighter: NameHighlighter,
@@ -209,7 +213,7 @@ export function repositoryMatch(
   const descriptionRanges = highlighter.descriptionRanges(repository.description);
   return toJson({
     type: "repo",
-    repositoryID: repository.id,
+    repositoryID: id,
     repository: repository.name,
     repositoryMatches: ranges.length > 0 ? ranges : undefined,
     branches: revision === undefined || revision === "" ? undefined : [revision],

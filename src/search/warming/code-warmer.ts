@@ -253,5 +253,6 @@ function makeOptions(query: string, isRanked: boolean): SearchOptions {
     claims: undefined,
     group: undefined,
     commitSets: undefined,
+    idBase: 0,
   };
 }
