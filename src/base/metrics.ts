@@ -321,6 +321,12 @@ export const metricTable = {
     help: "Time from a client's disconnect, a search's timeout or another stop until no thread works for that search; includes a fixed wait of 0.5 s.",
   },
   searchesRunning: { kind: "gauge", name: "trawl_searches_running", labels: [], help: "Searches that are running." },
+  fleetSearchesRunning: {
+    kind: "gauge",
+    name: "trawl_fleet_searches_running",
+    labels: [],
+    help: "Searches that are running for other nodes of the fleet.",
+  },
   searchesQueued: {
     kind: "gauge",
     name: "trawl_searches_queued",

@@ -18,6 +18,7 @@ import { limitUnsentBytes, widenSendBuffers } from "../native/socket/socket.js";
 import { Connections } from "../codehost/connections.js";
 import { parseRemoteUrl } from "../git/run/remote-url.js";
 import { attributesIn, type RepositoryConfig } from "../model/repository.js";
+import type { FleetNodes } from "../search/fleet/fleet-nodes.js";
 import type { Searcher } from "../search/searcher.js";
 import type { CatalogSnapshots } from "../store/catalog-snapshots.js";
 import type { RemovalGuard } from "../sync/repositories/configured-repositories.js";
@@ -35,6 +36,7 @@ import { Profiler } from "./parts/profiler.js";
 import { MetricsServer } from "./parts/metrics-server.js";
 import { describeReaders, findLinked, HostReaders } from "./parts/host-readers.js";
 import { createParts, type DaemonParts } from "./parts/parts.js";
+import { joinFleet } from "./parts/fleet-parts.js";
 import { rereadOptions } from "./config/reread-options.js";
 import type { GraphqlExecutor } from "../graphql/execution/executor.js";
 
@@ -84,6 +86,8 @@ export class Daemon implements Controlled {
   readonly #server: HttpServer;
   /** Undefined if the metrics are served with everything else. */
   readonly #metricsServer: MetricsServer | undefined;
+  /** Undefined on a single host, and before the start. */
+  #fleet: FleetNodes | undefined;
   readonly #control: ControlServer;
   /** Created lazily: parsing the schema takes 0.1 s, which would delay the first searches. */
   readonly #warmUpSteps: readonly (() => unknown)[];
@@ -213,6 +217,7 @@ export class Daemon implements Controlled {
 
   /** Opens the port, or uses the socket that is already listening, and starts to sync; returns the address. */
   async start(listener: number | undefined): Promise<{ readonly url: string; readonly port: number }> {
+    this.#fleet = await joinFleet(this.#options, this.searcher, this.#parts.log, this.#parts.registry.metrics);
     const hasRepository = (id: number): boolean => this.catalog.repository(id) !== undefined;
     await this.accounts.start(programItself, !this.#options.auth.allowSignup, hasRepository);
     const port = this.#server.listen(
@@ -342,6 +347,7 @@ export class Daemon implements Controlled {
     const metricsServer = this.#metricsServer?.stop();
     if (this.#port !== 0) widenSendBuffers(this.#port, lastBytesMax);
     await Promise.all([this.searcher.stop(), this.#parts.warmer.close()]);
+    await this.#fleet?.stop();
     await Promise.all([streams, metricsServer, this.#control.close(), this.sync.close(), work]);
     const { search, ingest, read } = this.#parts.threads;
     await Promise.all([search.close(), ingest.close(), read.close(), this.#parts.spans?.close()]);

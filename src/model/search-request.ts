@@ -47,6 +47,8 @@ export interface SearchRequest {
   readonly explain?: boolean;
   /** False if no other queries are tried when this one finds nothing; those that are tried may have results. */
   readonly near?: boolean;
+  /** True if all nodes of a fleet are searched, and not only the one that was asked. */
+  readonly isForAllNodes?: boolean;
   /** Undefined unless the search is part of a search job, or evaluates a saved search. */
   readonly scope?: SearchScope;
   /** Undefined unless only the documents are searched that differ from those of these revisions. */

@@ -35,6 +35,7 @@ import {
 } from "./changes/change-search.js";
 import { explainQuery } from "./explain.js";
 import { LocalSource, type SourceServices } from "./partition/local-source.js";
+import { firstWords } from "./partition/source-record.js";
 import {
   chooseIds,
   type Resolution,
@@ -44,6 +45,7 @@ import {
 } from "./repositories/repository-resolver.js";
 import { type RootEnvironment, RunningSearch, type RootedSearch, type RunningSummary } from "./root/running-search.js";
 import type { SearchEnd } from "./report/search-report.js";
+import type { ChosenHere, SearchFleet } from "./source/search-fleet.js";
 import { type SearchSpan, toSpan } from "./report/search-span.js";
 import { SlowSearches, type SlowSearchLimits } from "./report/slow-searches.js";
 import { searchLimits } from "./limits/search-limits.js";
@@ -85,6 +87,8 @@ interface ChosenSearch {
   readonly resolutions: readonly Resolution[];
   /** Undefined unless the search may have to be repeated. */
   readonly snapshot: SnapshotUse | undefined;
+  /** The nodes that search it. Undefined if it is searched only here. */
+  readonly fleet: SearchFleet | undefined;
 }
 
 /**
@@ -107,6 +111,8 @@ export class Searcher {
   #baseUrl = "";
   /** The search contexts that a viewer may use. Running searches keep those they began with. */
   contextsOf: (viewer: Viewer) => SearchContexts = () => new Map();
+  /** The other nodes; undefined on a single host. */
+  fleet: SearchFleet | undefined;
   /** What `author:@name` refers to. */
   addressesOf: AddressLookup = () => undefined;
 
@@ -277,6 +283,8 @@ export class Searcher {
     if (request.since !== undefined) requireComparable(plan);
     if (request.groups !== undefined) requireCountable(plan, request.groups.by);
     if (request.refusesOwners === true) requireNoOwners(plan, request.query);
+    const fleet = request.isForAllNodes === true ? this.fleet : undefined;
+    if (fleet !== undefined) fleet.requireSearchable(request, plan);
     const { catalog } = this.#environment;
     const view = catalog.view();
     let isTaken = false;
@@ -294,7 +302,7 @@ export class Searcher {
       if (chosen === undefined) return false;
       const resolutions = restrictTo(chosen, request.scope?.repositoryIds);
       isTaken = true;
-      begin({ plan, view, resolutions, snapshot });
+      begin({ plan, view, resolutions, snapshot, fleet });
       return true;
     } finally {
       if (!isTaken) view.release();
@@ -410,15 +418,65 @@ export class Searcher {
   /** A search of what was chosen in this process, which is its only source. */
   #toRooted(
     id: number,
-    { plan, view, resolutions, snapshot }: ChosenSearch,
+    { plan, view, resolutions, snapshot, fleet }: ChosenSearch,
     countResults: RootedSearch["countResults"],
     environment: SourceServices,
   ): RootedSearch {
-    const choice = { id, view, resolutions, snapshot };
-    return {
+    if (fleet !== undefined) return this.#toSpread(id, { plan, view, resolutions, snapshot, fleet }, environment);
+    const choice = { id, view, resolutions, snapshot, idBase: 0 };
+    const here: RootedSearch = {
       plan,
       openSources: (search, root) => [new LocalSource(search, choice, environment, root)],
       countResults,
+    };
+    return this.fleet === undefined ? here : { ...here, spread: "alone", countResults: undefined };
+  }
+
+  /** A search of which this node is the coordinator, and one of the sources. What may have been meant is not looked for. */
+  #toSpread(
+    id: number,
+    { plan, view, resolutions, snapshot, fleet }: ChosenSearch & { readonly fleet: SearchFleet },
+    environment: SourceServices,
+  ): RootedSearch {
+    const choice = { id, view, resolutions, snapshot, idBase: fleet.idBase };
+    return {
+      plan,
+      openSources: (search, root) => {
+        const table = this.#environment.catalog.repositoryTable(search.request.viewer);
+        const local = new LocalSource(search, choice, environment, root);
+        return fleet.openSources(search, root, local, (name) => table.byName(name) !== undefined);
+      },
+      spread: "nodes",
+      countResults: undefined,
+    };
+  }
+
+  /** Chooses what this node searches for another one, as far as the viewer may see it. */
+  async chooseHere(
+    plan: SearchPlan,
+    request: SearchRequest,
+    timeoutMs: number,
+    isWanted: () => boolean,
+  ): Promise<ChosenHere | undefined> {
+    const { catalog } = this.#environment;
+    const { viewer } = request;
+    const view = catalog.view();
+    let resolutions: readonly Resolution[] | undefined;
+    const table = catalog.repositoryTable(viewer);
+    try {
+      const filters = plan.basicQueries.map(({ repositories }) => repositories);
+      const settings = { timeoutMs, isWanted, isStopping: () => this.#isStopping };
+      resolutions = await resultWhileYielding(takeInTime(resolveInSteps(table, filters), settings));
+    } finally {
+      if (resolutions === undefined) view.release();
+    }
+    if (resolutions === undefined) return undefined;
+    const choice = { id: this.#nextId++, view, resolutions, snapshot: undefined, idBase: this.fleet?.idBase ?? 0 };
+    const state = { visibleCount: table.count, seesAll: catalog.seesAll(viewer), isRepeatable: false };
+    return {
+      first: () => firstWords(plan, choice.resolutions, state),
+      open: (search, root) => new LocalSource(search, choice, this.#environment, root),
+      release: () => view.release(),
     };
   }
 

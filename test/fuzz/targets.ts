@@ -10,6 +10,7 @@ import type { FuzzTarget } from "./runner.js";
 import { scipTargets } from "./scip-targets.js";
 import { shardTargets } from "./shard-targets.js";
 import { textFileTargets } from "./text-file-targets.js";
+import { wireTarget } from "./wire-target.js";
 
 /** All readers of what a client sends, a remote says or a commit holds. */
 export const targets: readonly FuzzTarget[] = [
@@ -24,4 +25,5 @@ export const targets: readonly FuzzTarget[] = [
   ...scipTargets,
   ...nativeTargets,
   rankingTarget,
+  wireTarget,
 ];

@@ -50,6 +50,7 @@ export function hollowServices(search: Partial<SearchHandler>, ready: boolean): 
       run: (_, listener) => listener.done(),
       trace: (id) => (id === "abc" ? "the trace" : undefined),
       receiptPage: () => undefined,
+      fleet: undefined,
       sendChanges: async () => ({ changes: undefined }),
       receiptRevisions: () => undefined,
       quotas: () => [],

@@ -111,7 +111,14 @@ function flatten(file: ConfigFile, problems: string[]): [string, unknown][] {
       `${file.path}:${findLine(file, ["data"])}: data: ~ in ${JSON.stringify(content["data"])} is not expanded here; write the path in full`,
     );
   for (const [key, value] of Object.entries(content)) {
-    if (Object.hasOwn(optionTable, key)) values.push([key, key === "data" ? resolve(directory, String(value)) : value]);
+    // Certificates are near the file that names them.
+    if (key === "fleet" && isObject(value)) {
+      for (const [name, inner] of Object.entries(value)) {
+        const isPath = ["certificate", "key", "authority"].includes(name) && typeof inner === "string" && inner !== "";
+        values.push([`fleet.${name}`, isPath ? resolve(directory, inner) : inner]);
+      }
+    } else if (Object.hasOwn(optionTable, key))
+      values.push([key, key === "data" ? resolve(directory, String(value)) : value]);
     else if (isObject(value)) for (const [name, inner] of Object.entries(value)) values.push([`${key}.${name}`, inner]);
   }
   return values;

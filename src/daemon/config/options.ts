@@ -564,6 +564,57 @@ export const optionTable = {
     unit: "fields",
     description: "Maximum number of different fields that one GraphQL query may select; 0 for no limit.",
   },
+  "fleet.node": {
+    kind: "string",
+    default: "",
+    pattern: "^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)?$",
+    allowed: "up to 63 of a-z, 0-9 and -, or nothing",
+    description:
+      "Name of this node in fleet.nodes. Searches then go to all nodes, each of which has its own repositories. Nothing for a single host.",
+  },
+  "fleet.id": {
+    kind: "string",
+    default: "",
+    pattern: "^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)?$",
+    allowed: "up to 63 of a-z, 0-9 and -, or nothing",
+    description: "Name of the fleet, which the certificates of its nodes contain. Needed with fleet.node.",
+  },
+  "fleet.nodes": {
+    kind: "strings",
+    default: [],
+    description:
+      "All nodes of the fleet as NAME=HOST:PORT, this one among them, with the addresses at which the others reach their fleet.listen. The same list in the same order on all of them: add nodes at its end.",
+  },
+  "fleet.listen": {
+    kind: "string",
+    default: "",
+    pattern: "^((\\[[0-9A-Fa-f:.]+\\]|[^:\\s]+):[0-9]{1,5})?$",
+    allowed: "HOST:PORT, or nothing for the address of this node in fleet.nodes",
+    description: "Address at which this node answers other nodes, with TLS, and nobody else.",
+  },
+  "fleet.certificate": {
+    kind: "string",
+    default: "",
+    pattern: "",
+    allowed: "a path, or nothing",
+    description:
+      "File with the certificate of this node in PEM. Its subject alternative name must be URI:trawl://FLEET/NODE. Needed with fleet.node.",
+  },
+  "fleet.key": {
+    kind: "string",
+    default: "",
+    pattern: "",
+    allowed: "a path, or nothing",
+    description: "File with the private key of this certificate in PEM. Needed with fleet.node.",
+  },
+  "fleet.authority": {
+    kind: "string",
+    default: "",
+    pattern: "",
+    allowed: "a path, or nothing",
+    description:
+      "File with the certificate of the authority that has signed those of all nodes, in PEM. Use one for nothing else. Needed with fleet.node.",
+  },
   "mcp.enabled": {
     kind: "boolean",
     default: true,

@@ -53,6 +53,7 @@ export interface SearchHandler {
   /** The limits on the searches of a client. */
   readonly quotas: Searcher["quotas"];
   readonly receiptRevisions: Searcher["receiptRevisions"];
+  readonly fleet: Searcher["fleet"];
 }
 
 export interface Refusal {
@@ -95,6 +96,8 @@ export function streamHandler(services: StreamServices, patterns?: readonly stri
     const types = findTypes(services.diffType, request.headers.get("user-agent"));
     const search = withSender(params.request, types, viewer, client, toOrigin(request), patterns);
     const changes = patterns === undefined ? wantedChanges(request, params) : params.changes;
+    const isOfOneNode = changes !== undefined || params.resume !== undefined || request.headers.has("last-event-id");
+    if (isOfOneNode && services.search.fleet !== undefined) return response.reply(501, plainText, notOverNodes);
     if (search.duplicates === true && changes !== undefined)
       return response.reply(400, plainText, "duplicates=1 cannot be combined with since or watch\n");
     if (
@@ -138,6 +141,9 @@ function admit(
 function refuse(response: HttpResponse, { status, retryAfterSeconds, message }: Refusal): void {
   response.reply(status, { ...plainText, "Retry-After": String(Math.ceil(retryAfterSeconds)) }, `${message}\n`);
 }
+
+const notOverNodes =
+  "since, watch and resume are not available where the repositories are on several nodes (fleet.nodes): search without them\n";
 
 /** Starts a stream, which has all events. */
 function begin(

@@ -39,6 +39,7 @@ export function withSender(
     groups,
   } = requested;
   return {
+    isForAllNodes: true,
     query,
     version,
     patternType,

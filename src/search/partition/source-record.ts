@@ -125,6 +125,17 @@ interface SourceState {
   readonly isRepeatable: boolean;
 }
 
+/** What a source says when it has chosen, and before it searches; and the names of all repositories that it has chosen. */
+export function firstWords(
+  plan: SearchPlan,
+  resolutions: readonly Resolution[],
+  state: SourceState,
+): { readonly part: SearchPart; readonly names: readonly string[] } {
+  const late = { all: false, options: new Set<number>() };
+  const part = new SourceReport(plan, new SourceRecord(), () => resolutions).part(late, false, state);
+  return { part, names: repositoriesOfAll(resolutions).map(({ name }) => name) };
+}
+
 /** Says what a source searches and what it leaves out, from its choice of repositories and its record. */
 export class SourceReport {
   readonly #plan: SearchPlan;

@@ -99,14 +99,14 @@ function excludedAlert({ part: { excluded } }: AlertSource): Alert | undefined {
   const lines = excluded.first
     .slice(0, listedRevisionsMax)
     .map(({ repository, reason }) => `* ${repository}: ${reason}`);
+  const count = excluded.count === 1 ? "one repository" : `${excluded.count} repositories`;
+  const why = excluded.first.some(({ isOfLostNode }) => isOfLostNode === true)
+    ? "Nodes that have repositories could not be searched to the end. These are the results of the others:"
+    : `Histories or owners that the query refers to could not be read for ${count}. Narrow the query with \`repo:\`, or use a longer \`timeout:\`:`;
   return {
     title: "Some repositories could not be searched",
     proposedQueries: null,
-    description: [
-      `Histories or owners that the query refers to could not be read for ${excluded.count === 1 ? "one repository" : `${excluded.count} repositories`}. Narrow the query with \`repo:\`, or use a longer \`timeout:\`:`,
-      ...lines,
-      ...(excluded.count > listedRevisionsMax ? ["* ..."] : []),
-    ].join("\n"),
+    description: [why, ...lines, ...(excluded.count > listedRevisionsMax ? ["* ..."] : [])].join("\n"),
   };
 }
 

@@ -6,7 +6,7 @@ import { resultWhileYielding } from "../../base/yielding.js";
 import type { SearchListener } from "../../model/search-listener.js";
 import type { ResultGroups } from "../../model/result-groups.js";
 import type { SearchRequest } from "../../model/search-request.js";
-import type { ExplainedCost } from "../../model/stream-events.js";
+import type { Alert, ExplainedCost } from "../../model/stream-events.js";
 import { ContentClaims } from "../../protocol/content-claims.js";
 import { ControlBlock, endTaking } from "../../protocol/control-block.js";
 import type { FoundCommit } from "../../protocol/commit-page.js";
@@ -20,6 +20,8 @@ import {
   creditWaitMs,
   type LimitDefaults,
   SearchClocks,
+  isRanked,
+  isShared,
   searchLimits,
   type SearchLimits,
 } from "../limits/search-limits.js";
@@ -67,6 +69,8 @@ export interface RootedSearch {
   readonly plan: SearchPlan;
   /** Makes the sources of the results, which are merged in this order. At least one. */
   readonly openSources: (search: SourcedSearch, root: SourceRoot) => readonly SearchSource[];
+  /** Whether the sources are several nodes, or, if it is `alone`, only one of several. Absent for a single host. */
+  readonly spread?: "nodes" | "alone";
   /**
    * How many results another query has for the same viewer; undefined if it is not known. Ends early when `stopped`
    * resolves. Absent for a search that itself only counts, or that is repeated.
@@ -121,6 +125,7 @@ export class RunningSearch implements SourceListener {
   /** Undefined if nothing is limited, or the search is part of a job. */
   readonly #costWatch: CostWatch | undefined;
   readonly #stop = new StopMoment();
+  readonly #notice: Alert | undefined;
   #isEnded = false;
 
   constructor(
@@ -139,7 +144,9 @@ export class RunningSearch implements SourceListener {
     const { pool, budgets, traceUrl } = environment;
     const { client, scope } = request;
     const startedMs = performance.now();
-    const limits = searchLimits(plan, request, environment);
+    const alone = searchLimits(plan, request, environment);
+    const limits = rooted.spread === "nodes" ? { ...alone, isSpread: true } : alone;
+    this.#notice = scope === undefined ? findNotice(rooted, alone) : undefined;
     const control = ControlBlock.allocate(pool.workerCount, creditBytes, creditWaitMs);
     const claims = request.duplicates === true ? ContentClaims.allocate().memory : undefined;
     const counts = new ResultCounts(
@@ -167,7 +174,7 @@ export class RunningSearch implements SourceListener {
     this.#results = new SearchResults(limits, control, counts, nameOf, this.#stream);
     this.#sources = rooted.openSources(
       { request, plan, limits, control, claims, startedMs },
-      { listener: this, pace: this.#stream, stopped: this.#stop.stopped },
+      { listener: this, pace: this.#stream, stopped: this.#stop.stopped, late: this.#course.late },
     );
     if (budgets.isOn && scope === undefined)
       this.#costWatch = new CostWatch(control, budgets, client, (message) => this.#exceedBudget(message));
@@ -181,7 +188,7 @@ export class RunningSearch implements SourceListener {
   async run(): Promise<void> {
     this.#listener.onClosed(() => this.#cancel());
     this.#listener.onDrain(() => this.advanced());
-    const work = Promise.all(this.#sources.map((source) => this.#runSource(source)));
+    const work = this.#runSources();
     await Promise.race([work, this.#stop.grace(stopWaitMs)]);
     await this.#findNear();
     const receipt = await this.#makeReceipt();
@@ -189,6 +196,17 @@ export class RunningSearch implements SourceListener {
     this.#finish(receipt, groups);
     await work;
     for (const source of this.#sources) source.release();
+  }
+
+  /**
+   * Nodes have no memory in common in which they could count, so if there are limits, one after the other gets what those
+   * before it have left: that is exact, if not fast.
+   */
+  async #runSources(): Promise<void> {
+    let first = 0;
+    if (this.#rooted.spread === "nodes" && isShared(this.#limits))
+      while (first < this.#sources.length && !this.#control.isStopped) await this.#runSource(this.#sources[first++]);
+    await Promise.all(this.#sources.slice(first).map((source) => this.#runSource(source)));
   }
 
   async #runSource(source: SearchSource): Promise<void> {
@@ -382,7 +400,11 @@ export class RunningSearch implements SourceListener {
     if (this.#request.explain === true) this.#report.explained = this.#explain();
     const isRefused = this.#request.receipt === "strict" && receipt?.isComplete === false;
     if (!isCancelled)
-      this.#stream.finish(groups, this.#report.alert(durationMs), isRefused ? receipt.gaps : this.#course.budgetError);
+      this.#stream.finish(
+        groups,
+        this.#report.alert(durationMs) ?? (this.#counts.matchCount > 0 ? this.#notice : undefined),
+        isRefused ? receipt.gaps : this.#course.budgetError,
+      );
     this.#onEnd(this.#end(durationMs, isCancelled, receipt));
   }
 
@@ -431,6 +453,23 @@ export class RunningSearch implements SourceListener {
       took: { durationMs, workerMs, stats: { ...stats } },
     };
   }
+}
+
+/** What the client of a node should know of the answer, although nothing is wrong with it. */
+function findNotice({ plan, spread }: RootedSearch, limits: SearchLimits): Alert | undefined {
+  if (spread === "alone")
+    return {
+      title: "Only one node was searched",
+      description:
+        "Only the stream of search results searches all nodes of this fleet; this is the answer of one of them.",
+      proposedQueries: null,
+    };
+  if (spread === undefined || !isRanked(plan, limits)) return undefined;
+  return {
+    title: "Results are not ranked",
+    description: "Several nodes have them, and send them as they find them.",
+    proposedQueries: null,
+  };
 }
 
 /** When a search was stopped, for those who wait for that. */

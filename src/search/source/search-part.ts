@@ -25,6 +25,8 @@ export interface ExcludedRepository {
   /** Follows its name, as in "there was not enough time to read it". */
   readonly reason: string;
   readonly isLate: boolean;
+  /** Whether it is on a node that could not be searched. */
+  readonly isOfLostNode?: boolean;
 }
 
 /** A revision that a repository does not have. */

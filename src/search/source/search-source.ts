@@ -68,6 +68,8 @@ export interface SourceRoot {
   readonly pace: ClientPace;
   /** Resolves when the search is stopped. */
   readonly stopped: Promise<undefined>;
+  /** What has run out of time so far. */
+  readonly late: LateQueries;
 }
 
 /**

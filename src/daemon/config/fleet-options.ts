@@ -1,0 +1,51 @@
+import { readIdentity, type NodeIdentity, nodeNamePattern } from "../../wire/identity.js";
+import { TrawlError } from "../../base/errors.js";
+import type { NodeAddress } from "../../wire/node-client.js";
+import { nodesMax } from "../../search/source/search-fleet.js";
+import type { OptionValues } from "./options.js";
+
+/** The options of `fleet`, as its parts use them. */
+export interface FleetOptions {
+  readonly nodes: readonly NodeAddress[];
+  /** HOST:PORT */
+  readonly listen: string;
+}
+
+type Values = OptionValues["fleet"];
+
+/** Throws `bad-config` for nodes that are no fleet with this node in it. */
+export function readFleetNodes({ node, nodes, listen }: Pick<Values, "node" | "nodes" | "listen">): FleetOptions {
+  const parsed = nodes.map(parseNode);
+  if (parsed.length > nodesMax) throw bad(`fleet.nodes: at most ${nodesMax} nodes are possible`);
+  const twice = parsed.find(({ name }, i) => parsed.findIndex((other) => other.name === name) < i);
+  if (twice !== undefined) throw bad(`fleet.nodes: there are two nodes with the name ${twice.name}`);
+  const own = parsed.find(({ name }) => name === node);
+  if (own === undefined) throw bad(`fleet.nodes: it lacks ${node}, which is fleet.node: add ${node}=HOST:PORT`);
+  return { nodes: parsed, listen: listen || own.address };
+}
+
+const hostAndPort = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}$/;
+
+function parseNode(text: string): NodeAddress {
+  const at = text.indexOf("=");
+  const [name, address] = [text.slice(0, Math.max(0, at)), text.slice(at + 1)];
+  if (
+    !nodeNamePattern.test(name) ||
+    !hostAndPort.test(address) ||
+    Number(address.slice(address.lastIndexOf(":") + 1)) > 65_535
+  )
+    throw bad(`fleet.nodes: ${JSON.stringify(text)} must be NAME=HOST:PORT`);
+  return { name, address };
+}
+
+/** Reads and checks the certificate, its key and the authority. Throws `bad-config`. */
+export function readFleetIdentity({ node, id, certificate, key, authority }: Values): NodeIdentity {
+  if (id === "") throw bad("fleet.id: it is needed with fleet.node");
+  for (const [name, path] of Object.entries({ certificate, key, authority }))
+    if (path === "") throw bad(`fleet.${name}: it is needed with fleet.node`);
+  return readIdentity(id, node, { certificate, key, authority });
+}
+
+function bad(message: string): TrawlError {
+  return new TrawlError("bad-config", message);
+}

@@ -1,0 +1,343 @@
+import { fileKinds } from "../../model/file-kind.js";
+import type { SearchRequest } from "../../model/search-request.js";
+import type { Omission, ReceiptRepository } from "../../model/stream-events.js";
+import type { Lane } from "../../protocol/messages.js";
+import type { Tally } from "../../protocol/result-batch.js";
+import { noStats } from "../../protocol/search-options.js";
+import type { SearchPlan } from "../../query/plan/plan.js";
+import {
+  flag,
+  list,
+  natural,
+  object,
+  choice,
+  optional,
+  type Shape,
+  type Shaped,
+  text,
+  tuple,
+  word,
+} from "../../wire/shapes.js";
+import type { Listed, SearchPart } from "../source/search-part.js";
+
+/**
+ * What is said over a channel of one search.
+ *
+ *     coordinator → leaf    ask (body: Asked), go, credit*, late*, stop
+ *     leaf → coordinator    prepared, (batch | found | state)*, end; or failed, or refused before end
+ *
+ * The leaf chooses its repositories for `ask`, says what it has chosen, and searches after `go`, which may follow `ask` at once.
+ * After `stop` it ends as soon as it can.
+ */
+
+/** The body of `ask`, as `v8.serialize` writes it: it is read only from a node of the fleet, which may act for any viewer. */
+export interface Asked {
+  readonly plan: SearchPlan;
+  readonly request: SearchRequest;
+  readonly lane: Lane;
+  readonly timeoutsMs: readonly number[];
+  readonly isSuggestible: boolean;
+}
+
+/** Names in a list that crosses: the others are counted. */
+export const wireNamesMax = 1_000;
+
+/** Items of each list of a receipt that cross: as many as the event shows. */
+export const wireReceiptItemsMax = 100;
+
+const name = text(4_096);
+const sentence = text(64 * 1024);
+const entriesMax = 1_000_000;
+const optionsMax = 10_000;
+
+export const askHead = object({
+  kind: choice(["ask"]),
+  /** For the choice of repositories. */
+  timeoutMs: natural,
+  /** Bytes of results that the leaf may send before the coordinator returns credit. */
+  creditBytes: word,
+});
+
+/** Matches that the leaf may count and send: the rest of what the search may. By result options, absent for no limit. */
+export const goHead = object({
+  kind: choice(["go"]),
+  matchCountMax: natural,
+  displayCountMax: natural,
+  optionsMax: optional(list(optional(natural), optionsMax)),
+});
+
+export const creditHead = object({ kind: choice(["credit"]), bytes: natural });
+
+/** Basic queries with these result options have run out of time. */
+export const lateHead = object({ kind: choice(["late"]), options: list(natural, optionsMax) });
+
+export const stopHead = object({
+  kind: choice(["stop"]),
+  /** After the limit, what was counted is still sent. */
+  reason: choice(["limit", "other"]),
+  late: object({ all: flag, options: list(natural, optionsMax) }),
+});
+
+/** What has been counted so far, without found results, which the coordinator counts. */
+const counts = object({
+  matches: natural,
+  displayed: natural,
+  /** By result options; absent unless they have limits. */
+  taken: optional(list(natural, optionsMax)),
+  isLimitHit: flag,
+  scannedKib: natural,
+  workerTenths: natural,
+});
+export type LeafCounts = Shaped<typeof counts>;
+
+export const noCounts: LeafCounts = {
+  matches: 0,
+  displayed: 0,
+  taken: undefined,
+  isLimitHit: false,
+  scannedKib: 0,
+  workerTenths: 0,
+};
+
+function cutList<T>(item: Shape<T>): Shape<Listed<T>> {
+  const shape = object({ count: natural, first: list(item, wireNamesMax) });
+  return (value, place) => {
+    const found = shape(value, place);
+    // A list that says that it has fewer items than it has would make the others negative.
+    return found.count < found.first.length ? { ...found, count: found.first.length } : found;
+  };
+}
+
+const names = cutList(name);
+const sentences = cutList(sentence);
+
+const statNames = Object.keys(noStats()) as (keyof SearchPart["stats"])[];
+const stats = object(Object.fromEntries(statNames.map((stat) => [stat, natural]))) as unknown as Shape<
+  SearchPart["stats"]
+>;
+
+const part: Shape<SearchPart> = object({
+  visibleCount: natural,
+  seesAll: flag,
+  choices: list(object({ chosen: natural, cloning: natural, missing: natural, namesMissing: flag }), optionsMax),
+  missing: names,
+  cloning: names,
+  timedOut: names,
+  quarantined: names,
+  incomplete: names,
+  partlyIndexedCount: natural,
+  excludedForkCount: natural,
+  excludedArchivedCount: natural,
+  excluded: cutList(object({ repository: name, reason: sentence, isLate: flag })),
+  missingRevisions: cutList(
+    object({ repository: name, revision: name, isAmbiguous: optional(flag) as Shape<boolean> }),
+  ),
+  missingRevisionRepositoryCount: natural,
+  failures: sentences,
+  historyGaps: object({
+    repositories: names,
+    cutRepositories: names,
+    brokenCommits: natural,
+    largeFiles: natural,
+    cutMessages: natural,
+  }),
+  costlyFiles: sentences,
+  filesWithoutSymbols: sentences,
+  symbolFaults: list(sentence, wireNamesMax),
+  shardsWithoutSymbols: natural,
+  unfinishedShards: cutList(natural),
+  stats,
+  estimate: object({ shards: natural, shardsRuledOut: natural, documents: natural, textBytes: natural }),
+  isRepeatable: flag,
+});
+
+const tally = object({
+  /** Id, name, revision and matches. */
+  repositories: list(tuple(natural, name, name, natural), entriesMax),
+  languages: list(tuple(name, natural), entriesMax),
+  fileKinds: list(natural, fileKinds.length),
+  contentMatches: natural,
+  symbolMatches: natural,
+  symbolKinds: list(tuple(name, natural), entriesMax),
+  pathMatches: natural,
+  unownedResults: natural,
+  groups: list(tuple(text(1_000_000), natural), entriesMax),
+});
+export type WireTally = Shaped<typeof tally>;
+
+const omission = object({
+  reason: text(100),
+  repository: optional(name),
+  path: optional(text(64 * 1024)),
+  detail: optional(sentence),
+}) as unknown as Shape<Omission>;
+
+const receiptRepository: Shape<ReceiptRepository> = object({
+  repository: name,
+  generation: natural,
+  revisions: list(object({ revision: name, commit: text(64) }), optionsMax),
+});
+
+const digest = tuple(word, word, word, word, word);
+
+const receipt = object({
+  generation: digest,
+  documentCount: natural,
+  groups: list(
+    object({ reason: text(100), count: natural, isGap: flag, items: list(optional(omission), wireReceiptItemsMax) }),
+    1_000,
+  ),
+  repositories: object({ count: natural, items: list(receiptRepository, wireReceiptItemsMax) }),
+});
+export type WireReceipt = Shaped<typeof receipt>;
+
+const preparedHead = object({
+  kind: choice(["prepared"]),
+  part,
+  /** Names of the repositories that are searched. */
+  chosen: names,
+});
+
+const batchHead = object({ kind: choice(["batch"]), counts, tally, digest: optional(digest) });
+
+const foundHead = object({
+  kind: choice(["found"]),
+  key: text(64 * 1024),
+  optionsIndex: natural,
+  repositoryId: natural,
+  repository: name,
+  revision: name,
+  resultKind: choice(["repository", "directory", "owner"]),
+});
+
+const stateHead = object({ kind: choice(["state"]), counts, isParked: flag });
+
+/** The query cannot be executed. */
+const refusedHead = object({ kind: choice(["refused"]), sentence });
+
+/** The leaf cannot search: a sentence without its subject. */
+const failedHead = object({ kind: choice(["failed"]), reason: sentence });
+
+const endHead = object({ kind: choice(["end"]), counts, part, receipt: optional(receipt) });
+
+const fromLeaf = {
+  prepared: preparedHead,
+  batch: batchHead,
+  found: foundHead,
+  state: stateHead,
+  refused: refusedHead,
+  failed: failedHead,
+  end: endHead,
+} as const;
+
+const fromCoordinator = { ask: askHead, go: goHead, credit: creditHead, late: lateHead, stop: stopHead } as const;
+
+type MessageOf<Table extends Readonly<Record<string, Shape<unknown>>>> = {
+  [Kind in keyof Table]: Shaped<Table[Kind]>;
+}[keyof Table];
+
+export type LeafMessage = MessageOf<typeof fromLeaf>;
+export type CoordinatorMessage = MessageOf<typeof fromCoordinator>;
+
+/** Throws `bad-request`. Both ends call it: before they send, too. */
+export const toLeafMessage = reader(fromLeaf) as (head: Readonly<Record<string, unknown>>) => LeafMessage;
+export const toCoordinatorMessage = reader(fromCoordinator) as (
+  head: Readonly<Record<string, unknown>>,
+) => CoordinatorMessage;
+
+function reader(table: Readonly<Record<string, Shape<unknown>>>) {
+  const kindOf = choice(Object.keys(table));
+  return (head: Readonly<Record<string, unknown>>): unknown => {
+    const kind = kindOf(head["kind"], "kind");
+    return table[kind](head, kind);
+  };
+}
+
+/** As much of the lists of a part as crosses. */
+export function cutPart(whole: SearchPart): SearchPart {
+  const cut = <T>({ count, first }: Listed<T>): Listed<T> =>
+    first.length <= wireNamesMax ? { count, first } : { count, first: first.slice(0, wireNamesMax) };
+  const { historyGaps } = whole;
+  return {
+    ...whole,
+    missing: cut(whole.missing),
+    cloning: cut(whole.cloning),
+    timedOut: cut(whole.timedOut),
+    quarantined: cut(whole.quarantined),
+    incomplete: cut(whole.incomplete),
+    excluded: cut(whole.excluded),
+    missingRevisions: cut(whole.missingRevisions),
+    failures: cut(whole.failures),
+    historyGaps: {
+      ...historyGaps,
+      repositories: cut(historyGaps.repositories),
+      cutRepositories: cut(historyGaps.cutRepositories),
+    },
+    costlyFiles: cut(whole.costlyFiles),
+    filesWithoutSymbols: cut(whole.filesWithoutSymbols),
+    unfinishedShards: cut(whole.unfinishedShards),
+  };
+}
+
+export function writeTally(counted: Tally, nameOf: (repositoryId: number) => string): WireTally {
+  return {
+    repositories: [...counted.repositories].map(([key, count]) => {
+      const at = key.indexOf("@");
+      const id = Number(key.slice(0, at));
+      return [id, nameOf(id), key.slice(at + 1), count] as const;
+    }),
+    languages: [...counted.languages],
+    fileKinds: counted.fileKinds,
+    contentMatches: counted.contentMatches,
+    symbolMatches: counted.symbolMatches,
+    symbolKinds: [...counted.symbolKinds],
+    pathMatches: counted.pathMatches,
+    unownedResults: counted.unownedResults,
+    groups: [...counted.groups],
+  };
+}
+
+export function readTally(counted: WireTally): Tally {
+  return {
+    repositories: new Map(counted.repositories.map(([id, , revision, count]) => [`${id}@${revision}`, count])),
+    languages: new Map(counted.languages),
+    fileKinds: [...counted.fileKinds],
+    contentMatches: counted.contentMatches,
+    symbolMatches: counted.symbolMatches,
+    symbolKinds: new Map(counted.symbolKinds),
+    pathMatches: counted.pathMatches,
+    unownedResults: counted.unownedResults,
+    groups: new Map(counted.groups),
+  };
+}
+
+/** What a source says before it has chosen anything, or if it never does. */
+export function emptyPart(plan: SearchPlan): SearchPart {
+  const none = { count: 0, first: [] };
+  return {
+    visibleCount: 0,
+    seesAll: true,
+    choices: plan.basicQueries.map(() => ({ chosen: 0, cloning: 0, missing: 0, namesMissing: false })),
+    missing: none,
+    cloning: none,
+    timedOut: none,
+    quarantined: none,
+    incomplete: none,
+    partlyIndexedCount: 0,
+    excludedForkCount: 0,
+    excludedArchivedCount: 0,
+    excluded: none,
+    missingRevisions: none,
+    missingRevisionRepositoryCount: 0,
+    failures: none,
+    historyGaps: { repositories: none, cutRepositories: none, brokenCommits: 0, largeFiles: 0, cutMessages: 0 },
+    costlyFiles: none,
+    filesWithoutSymbols: none,
+    symbolFaults: [],
+    shardsWithoutSymbols: 0,
+    unfinishedShards: none,
+    stats: noStats(),
+    estimate: { shards: 0, shardsRuledOut: 0, documents: 0, textBytes: 0 },
+    isRepeatable: false,
+  };
+}

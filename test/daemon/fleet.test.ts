@@ -1,0 +1,253 @@
+import { isDeepStrictEqual } from "node:util";
+import t from "tap";
+import type { StreamEvent } from "../../src/cli/connection/sse-decoder.js";
+import type { Filter, Progress, Receipt, StreamMatch } from "../../src/model/stream-events.js";
+import { corpus } from "../cases/corpus.js";
+import { ask, comparable, configured, configuredContexts } from "../cases/over-http.js";
+import { predicates } from "../cases/predicates.js";
+import { cases as queries } from "../cases/queries.js";
+import { repositoryCases } from "../cases/repositories.js";
+import { revisionCases } from "../cases/revisions.js";
+import { type DaemonProcess, eventsOf } from "../support/daemon.js";
+import { type FleetSite, startFleet } from "../support/fleet-site.js";
+import { isFull } from "../support/full-run.js";
+import { GitFixture } from "../support/git-fixture.js";
+import { fc, runs, seed } from "../support/property.js";
+import { atom, expressionOf, filters } from "../support/search-generator.js";
+import { shared } from "../support/shared.js";
+import { until } from "../support/waiting.js";
+
+// N processes answer as one: a search of three nodes, each with some of the repositories, has the results, counts,
+// filters and receipt of one daemon with all of them.
+
+const timeout = ["--set", "search.defaultTimeoutSeconds=60"];
+
+/** Lines with a match, in a repository of its own: enough that a client which does not read stops the search. */
+const manyLines = 100_000;
+
+const site = shared(async (owner): Promise<FleetSite & { readonly whole: DaemonProcess }> => {
+  const repositories = corpus.map((repository) => configured(owner, repository));
+  const large = GitFixture.create();
+  owner.teardown(() => large.remove());
+  large.commit({ branch: "main", files: { "many.txt": "plenty of results\n".repeat(manyLines) } });
+  const all = [...repositories, { name: "large", url: large.path }];
+  const nodes = [0, 1, 2].map((node) => all.filter((_, i) => i % 3 === node));
+  const configuration = { contexts: configuredContexts };
+  const [fleet, { nodes: alone }] = await Promise.all([
+    startFleet(owner, nodes, configuration, [...timeout, "--set", "index.symbols=false"]),
+    startFleet(owner, [all], configuration, [...timeout, "--set", "index.symbols=false"], ["alone"]),
+  ]);
+  return { ...fleet, whole: alone[0] };
+});
+
+function one<T>(events: readonly StreamEvent[], kind: string): T | undefined {
+  const event = events.findLast(({ name }) => name === kind);
+  return event && (JSON.parse(event.data) as T);
+}
+
+function matchesOf(events: readonly StreamEvent[]): readonly StreamMatch[] {
+  return events.flatMap(({ name, data }) => (name === "matches" ? (JSON.parse(data) as StreamMatch[]) : []));
+}
+
+/** What two answers must have in common: everything but ids, times and addresses. */
+function essence(events: readonly StreamEvent[]): object {
+  const matches = matchesOf(events).map((match) => JSON.stringify({ ...match, repositoryID: 0, repoLastFetched: "" }));
+  const progress = one<Progress>(events, "progress");
+  const receipt = progress?.receipt;
+  const kept = receipt && {
+    complete: receipt.complete,
+    matchCount: receipt.matchCount,
+    documentsSearched: receipt.documentsSearched,
+    digest: receipt.digest,
+    digestedMatches: receipt.digestedMatches,
+    excludedByReason: receipt.excludedByReason,
+    repositories: receipt.repositories.items
+      .map(({ repository, revisions }) => JSON.stringify({ repository, revisions }))
+      .sort(),
+  };
+  return {
+    matches: matches.sort(),
+    matchCount: progress?.matchCount,
+    repositoriesCount: progress?.repositoriesCount,
+    skipped: progress?.skipped.map(({ reason, title }) => `${reason} ${title}`),
+    receipt: kept,
+    filters: one<readonly Filter[]>(events, "filters"),
+    error: one<{ message: string }>(events, "error")?.message,
+  };
+}
+
+const cases = [...queries, ...predicates, ...repositoryCases, ...revisionCases];
+
+/** What several nodes do not answer yet, or answer with another alert. */
+function isAnswered({ query, request, want }: (typeof cases)[number]): boolean {
+  const alerts = want.some((answer) => /^alert: (?!Unable To Process Query)/.test(answer));
+  return !/type:(commit|diff)|\bduplicates|since=|select:commit|count:\d/.test(`${query} ${request}`) && !alerts;
+}
+
+t.test("the cases are answered as the table says, whichever node is asked", async (t) => {
+  const { nodes } = await site();
+  const tokens = await Promise.all(nodes.map((node) => node.addToken("admin")));
+  const answered = cases.filter(isAnswered);
+  t.ok(answered.length > 500, `${answered.length} of ${cases.length}`);
+  const rows = answered.filter((_, i) => isFull || i % 7 === 0);
+  for (const [i, { name, query, request, want, skipped }] of rows.entries()) {
+    const at = i % nodes.length;
+    const answer = await ask(nodes[at], query, `${request}&token=${tokens[at]}`);
+    const found = answer.found.filter((text) => text !== "large" && !text.startsWith("alert: Results are not ranked"));
+    const got = comparable(found, want);
+    if (!isDeepStrictEqual(got, [...want].sort())) t.same(got, [...want].sort(), `${name}: ${query}`);
+    if (skipped !== undefined && !isDeepStrictEqual(answer.skipped, skipped)) t.same(answer.skipped, skipped, name);
+  }
+  t.pass("every row");
+});
+
+t.test("any query has the results, counts, filters and receipt of one daemon", async (t) => {
+  const { nodes, whole } = await site();
+  const query = fc.tuple(
+    fc.oneof(atom, expressionOf(atom)),
+    filters,
+    fc.constantFrom("", "select:repo", "select:file", "type:path"),
+  );
+  const token = await whole.addToken("admin");
+  const tokens = await Promise.all(nodes.map((node) => node.addToken("admin")));
+  let turn = 0;
+  await fc.assert(
+    fc.asyncProperty(query, async (parts) => {
+      const at = turn++ % nodes.length;
+      const text = parts.join(" ");
+      const more = { receipt: "1", near: "0", context: "1" };
+      const [wanted, got] = await Promise.all([
+        whole.stream(text, "standard", { ...more, token }),
+        nodes[at].stream(text, "standard", { ...more, token: tokens[at] }),
+      ]);
+      const [a, b] = [essence(wanted), essence(got)];
+      if (!isDeepStrictEqual(a, b)) t.same(b, a, text);
+      return isDeepStrictEqual(a, b);
+    }),
+    { seed, numRuns: runs(60) },
+  );
+  t.pass("every query");
+});
+
+/** Ranges of all match objects, and repositories and paths without one. */
+function countOf(matches: readonly StreamMatch[]): number {
+  return matches.reduce((sum, match) => {
+    const lines = (match.lineMatches ?? []) as readonly { readonly offsetAndLengths: readonly unknown[] }[];
+    return (
+      sum +
+      Math.max(
+        1,
+        lines.reduce((ranges, line) => ranges + line.offsetAndLengths.length, 0),
+      )
+    );
+  }, 0);
+}
+
+t.test("limits are exact over all nodes", async (t) => {
+  const { nodes, whole } = await site();
+  const all = one<Progress>(await whole.stream("e -repo:large"), "progress")?.matchCount ?? 0;
+  t.ok(all > 50, `${all} matches`);
+  for (const count of [1, 2, 7, 30, all - 1, all, all + 1]) {
+    const node = nodes[count % nodes.length];
+    const events = await node.stream(`e -repo:large count:${count}`);
+    const progress = one<Progress>(events, "progress");
+    const want = Math.min(count, all);
+    t.same([progress?.matchCount, countOf(matchesOf(events))], [want, want], `count:${count}`);
+    t.equal(
+      progress?.skipped.some(({ reason }) => reason === "shard-match-limit"),
+      count < all,
+      `count:${count} skipped`,
+    );
+    const shown = await node.stream("e -repo:large", "literal", { display: String(count) });
+    t.same([one<Progress>(shown, "progress")?.matchCount, countOf(matchesOf(shown))], [all, want], `display=${count}`);
+  }
+  const mixed = "(count:3 e -repo:large) or (count:5 a -repo:large lang:go)";
+  const [alone, together] = await Promise.all([whole.stream(mixed, "standard"), nodes[1].stream(mixed, "standard")]);
+  t.equal(
+    one<Progress>(together, "progress")?.matchCount,
+    one<Progress>(alone, "progress")?.matchCount,
+    "of basic queries",
+  );
+});
+
+t.test("what a viewer may not see is hidden where it is", async (t) => {
+  const { nodes } = await site();
+  for (const node of nodes) {
+    const hidden = await node.search("repo:^hidden$ e");
+    t.same(hidden.found, []);
+    const token = await node.addToken("admin");
+    const seen = await node.stream("repo:^hidden$ e", "literal", { token });
+    t.ok(matchesOf(seen).length > 0);
+  }
+});
+
+t.test("what several nodes cannot answer is refused, and no answer of one node looks like one of all", async (t) => {
+  const { nodes } = await site();
+  const [node] = nodes;
+  for (const query of ["type:commit e", "type:diff e"])
+    t.match((await node.search(query)).error, /not available/, query);
+  t.match((await node.stream("e", "literal", { duplicates: "1" })).map(({ data }) => data).join(), /not available/);
+  for (const parameter of ["watch=1", "resume=1", "since=x"])
+    t.equal((await node.get(`/.api/search/stream?q=e&${parameter}`)).status, 501, parameter);
+});
+
+t.test("a client that does not read stops the leaf, and holds little memory", async (t) => {
+  const { nodes } = await site();
+  // The node that has the large repository is the last one.
+  const [node] = nodes;
+  await node.search("plenty count:5");
+  const before = await node.heldBytes();
+  const stream = await node.openStream("plenty");
+  stream.pause();
+  const leaf = nodes[2];
+  await until("the leaf searches", async () => (await leaf.metric("trawl_fleet_searches_running")) === 1);
+  t.equal((await node.search("parser repo:^parser$ count:1")).error, "", "others go on");
+  t.ok((await node.heldBytes()) - before < 4 << 20);
+  const events = await eventsOf(stream);
+  t.equal(
+    matchesOf(events).reduce((sum, { lineMatches }) => sum + (lineMatches?.length ?? 0), 0),
+    manyLines,
+  );
+  t.equal(one<Progress>(events, "progress")?.matchCount, manyLines);
+});
+
+t.test("a client that leaves ends the search of the leaf", async (t) => {
+  const { nodes } = await site();
+  const stream = await nodes[0].openStream("plenty");
+  stream.pause();
+  await until("the leaf searches", async () => (await nodes[2].metric("trawl_fleet_searches_running")) === 1);
+  stream.destroy();
+  await until("the leaf has ended", async () => (await nodes[2].metric("trawl_fleet_searches_running")) === 0);
+  t.pass();
+});
+
+t.test("a node that dies or is not there is named, and the others answer", async (t) => {
+  const { nodes, whole, names } = await site();
+  const [node, , dying] = nodes;
+  const stream = await node.openStream("plenty or parser", "standard", { receipt: "1" });
+  stream.pause();
+  await until("the leaf searches", async () => (await dying.metric("trawl_fleet_searches_running")) === 1);
+  await dying.kill();
+  const during = await eventsOf(stream);
+  const [killed, missing] = [during, await node.stream("parser", "literal", { receipt: "1" })];
+  for (const [when, events] of [
+    ["killed", killed],
+    ["missing", missing],
+  ] as const) {
+    const progress = one<Progress>(events, "progress");
+    const receipt: Receipt | undefined = progress?.receipt;
+    t.match(progress?.skipped.map(({ message }) => message).join(), new RegExp(names[2]), `${when}: skipped`);
+    t.match(JSON.stringify(one(events, "alert")), new RegExp(names[2]), `${when}: alert`);
+    t.equal(receipt?.complete, false, `${when}: receipt`);
+    t.match(JSON.stringify(receipt?.excluded), new RegExp(names[2]), `${when}: receipt`);
+    t.equal(events.at(-1)?.name, "done");
+    t.ok(
+      matchesOf(events).some(({ repository }) => repository === "parser"),
+      `${when}: others`,
+    );
+  }
+  t.ok(matchesOf(killed).length > 0);
+  const strict = await node.stream("parser", "literal", { strict: "1" });
+  t.match(one<{ message: string }>(strict, "error")?.message, /incomplete/);
+  t.equal((await whole.search("parser")).error, "");
+});

@@ -1,0 +1,108 @@
+import { TrawlError } from "../../src/base/errors.js";
+import { emptyPart, noCounts, toCoordinatorMessage, toLeafMessage } from "../../src/search/fleet/fleet-messages.js";
+import { planQuery } from "../../src/query/plan/plan-query.js";
+import { type Frame, FrameParser, frameStart } from "../../src/wire/frames.js";
+import { mutated, pick, type Vocabulary } from "./inputs.js";
+import type { FuzzTarget } from "./runner.js";
+
+const part = emptyPart(planQuery("x", "keyword", new Map()));
+const tally = {
+  repositories: [[33_554_433, "a", "", 2]],
+  languages: [["Go", 2]],
+  fileKinds: [0, 0, 0, 0, 0, 0, 0, 0],
+  contentMatches: 2,
+  symbolMatches: 0,
+  symbolKinds: [],
+  pathMatches: 0,
+  unownedResults: 0,
+  groups: [],
+};
+
+const messages: readonly object[] = [
+  { kind: "prepared", part, chosen: { count: 2, first: ["a", "b"] } },
+  { kind: "batch", counts: noCounts, tally, digest: [1, 2, 3, 4, 5] },
+  {
+    kind: "found",
+    key: "1@",
+    optionsIndex: 0,
+    repositoryId: 1,
+    repository: "a",
+    revision: "",
+    resultKind: "repository",
+  },
+  { kind: "state", counts: noCounts, isParked: true },
+  { kind: "end", counts: noCounts, part },
+  { kind: "ask", timeoutMs: 1, creditBytes: 2 },
+  { kind: "go", matchCountMax: 1, displayCountMax: 2, optionsMax: [null, 3] },
+  { kind: "credit", bytes: 5 },
+  { kind: "late", options: [1] },
+  { kind: "stop", reason: "limit", late: { all: false, options: [] } },
+];
+
+function encode(head: object, bodyBytes: number): Buffer {
+  return Buffer.concat([frameStart(head, bodyBytes), Buffer.alloc(bodyBytes, "b")]);
+}
+
+const vocabulary: Vocabulary = {
+  pieces: [
+    "\0\0\0\0",
+    "\u00ff\u00ff\u00ff\u00ff",
+    "null",
+    "-1",
+    "1e999",
+    "[]",
+    "{}",
+    '"kind"',
+    "9007199254740993",
+    ",",
+    ":",
+  ],
+  samples: [],
+  lengthMax: 8 << 10,
+};
+
+/** What the pieces of an input become: the frames, and how they end. */
+function outcome(input: Buffer, step: number): string {
+  const parser = new FrameParser();
+  const seen: string[] = [];
+  const take = ({ head, body }: Frame): void => {
+    seen.push(`${JSON.stringify(head)} ${body.length}`);
+    for (const read of [toLeafMessage, toCoordinatorMessage]) {
+      try {
+        seen.push(JSON.stringify(read(head)));
+      } catch (error) {
+        if (!(error instanceof TrawlError) || error.code !== "bad-request") throw error;
+        seen.push(error.message);
+      }
+    }
+  };
+  try {
+    for (let at = 0; at < input.length; at += step)
+      for (const frame of parser.push(input.subarray(at, at + step))) take(frame);
+    seen.push(`within: ${parser.isWithin}`);
+  } catch (error) {
+    if (!(error instanceof TrawlError) || error.code !== "bad-request") throw error;
+    seen.push(error.message);
+  }
+  return seen.join("\n");
+}
+
+/** Messages between nodes are read the same in whatever pieces they arrive, and refused in words. */
+export const wireTarget: FuzzTarget = {
+  name: "wire",
+  cpuMsMax: 200,
+  testCount: 300,
+  make: (random) => {
+    const whole = Buffer.concat(
+      Array.from({ length: 1 + random(3) }, () => encode(pick(random, messages), random(20))),
+    );
+    return random(8) === 0 ? whole : mutated(random, whole, vocabulary);
+  },
+  run: (input) => {
+    const whole = outcome(input, Math.max(1, input.length));
+    for (const step of [1, 7, 536]) {
+      const seen = outcome(input, step);
+      if (seen !== whole) throw new Error(`in pieces of ${step}: ${seen} instead of ${whole}`);
+    }
+  },
+};

@@ -1,0 +1,306 @@
+import { deserialize } from "node:v8";
+import t from "tap";
+import { silentLog } from "../../../src/base/log.js";
+import { ownRequest } from "../../../src/model/search-request.js";
+import { operatorViewer } from "../../../src/model/viewer.js";
+import { ControlBlock } from "../../../src/protocol/control-block.js";
+import { planQuery } from "../../../src/query/plan/plan-query.js";
+import {
+  type Asked,
+  emptyPart,
+  type LeafMessage,
+  noCounts,
+  toLeafMessage,
+} from "../../../src/search/fleet/fleet-messages.js";
+import { RemoteSource } from "../../../src/search/fleet/remote-source.js";
+import { searchLimits } from "../../../src/search/limits/search-limits.js";
+import { nodeIdSpan } from "../../../src/search/source/search-fleet.js";
+import type { SearchSource, SourceRoot } from "../../../src/search/source/search-source.js";
+import { FrameChannel } from "../../../src/wire/frame-channel.js";
+import type { Frame } from "../../../src/wire/frames.js";
+import { streamPair } from "../../support/channel-pair.js";
+
+// What a leaf says is believed only as far as it can be true; one that says something else is named, and left out.
+
+const idBase = nodeIdSpan;
+const plan = (query: string) => planQuery(query, "keyword", new Map());
+
+interface Site {
+  readonly source: SearchSource;
+  readonly control: ControlBlock;
+  readonly batches: number[];
+  readonly found: string[];
+  readonly heard: Frame["head"][];
+  readonly asked: () => Asked;
+  readonly say: (message: object, body?: string) => Promise<void>;
+  readonly breakOff: () => Promise<void>;
+  readonly pace: { unreadBytes: number; pendingBytes: number };
+  readonly ended: Promise<void>;
+}
+
+/** A source whose leaf is the test. Its search has a limit of 10 matches unless the query says something else. */
+function site(query: string, claims: ReadonlyMap<string, string> = new Map()): Site {
+  const request = { ...ownRequest(query, operatorViewer, ""), receipt: "report" } as const;
+  const limits = searchLimits(plan(query), request, { defaultCount: 10, defaultTimeoutMs: 1000, maxTimeoutMs: 1000 });
+  const control = ControlBlock.allocate(1, 1000, 1);
+  const [here, there] = streamPair();
+  const [batches, found, heard]: [number[], string[], Frame["head"][]] = [[], [], []];
+  let asked: Asked | undefined;
+  const leaf = new FrameChannel(there, {
+    frame: ({ head, body }) => {
+      heard.push(head);
+      if (head["kind"] === "ask") asked = deserialize(body) as Asked;
+    },
+    closed: () => undefined,
+  });
+  const pace = { unreadBytes: 0, pendingBytes: 0 };
+  const root: SourceRoot = {
+    listener: {
+      batch: ({ bytes }) => void batches.push(bytes.length),
+      found: ({ key, json }) => void found.push(`${key} ${json()}`),
+      commit: () => undefined,
+      sendCommits: () => undefined,
+      refused: () => undefined,
+      scheduled: () => undefined,
+      advanced: () => source.goOn(),
+      parked: () => undefined,
+    },
+    pace,
+    stopped: new Promise(() => undefined),
+    late: { all: false, options: new Set() },
+  };
+  const source: SearchSource = new RemoteSource(
+    { request, plan: plan(query), limits, control, claims: undefined, startedMs: 0 },
+    root,
+    { name: "leaf", idBase, open: (receiver) => new FrameChannel(here, receiver) },
+    { creditBytes: 100, claim: (repository, node) => claims.get(repository) ?? node, log: silentLog() },
+  );
+  const settle = () => new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)));
+  return {
+    source,
+    control,
+    batches,
+    found,
+    heard,
+    asked: () => {
+      if (asked === undefined) throw new Error("the leaf was not asked");
+      return asked;
+    },
+    say: (message, body = "") => {
+      leaf.send(message, Buffer.from(body));
+      return settle();
+    },
+    breakOff: () => {
+      leaf.close();
+      return settle();
+    },
+    pace,
+    ended: source.run(),
+  };
+}
+
+const counts = (matches: number, more: object = {}): object => ({ ...noCounts, matches, ...more });
+const tally = (repositories: readonly unknown[] = [[idBase + 1, "r", "", 2]]): object => ({
+  repositories,
+  languages: [],
+  fileKinds: [0, 0, 0, 0, 0, 0, 0, 0],
+  contentMatches: 2,
+  symbolMatches: 0,
+  symbolKinds: [],
+  pathMatches: 0,
+  unownedResults: 0,
+  groups: [],
+});
+const prepared = (query: string, names: readonly string[] = ["r"]): object => ({
+  kind: "prepared",
+  part: emptyPart(plan(query)),
+  chosen: { count: names.length, first: names },
+});
+const end = (query: string, matches: number): object => ({
+  kind: "end",
+  counts: counts(matches),
+  part: emptyPart(plan(query)),
+});
+const batch = (matches: number, more: object = {}): object => ({
+  kind: "batch",
+  counts: counts(matches),
+  tally: tally(),
+  ...more,
+});
+
+t.test("a leaf is asked, granted what is left, and passes on what it finds", async (t) => {
+  const { source, control, batches, found, heard, asked, say, ended } = site("x");
+  await say(prepared("x"));
+  t.same(asked().plan, plan("x"));
+  t.match(heard, [
+    { kind: "ask", creditBytes: 100 },
+    { kind: "go", matchCountMax: 10, displayCountMax: 10 },
+  ]);
+  await say(batch(2), '{"a":1}');
+  const one = {
+    kind: "found",
+    key: `${idBase + 1}@`,
+    optionsIndex: 0,
+    repositoryId: idBase + 1,
+    repository: "r",
+    revision: "",
+  };
+  await say({ ...one, resultKind: "repository" }, "{}");
+  await say(end("x", 3));
+  await ended;
+  source.finish();
+  t.same([batches, found, control.matchCount], [[7], [`${idBase + 1}@ {}`], 3]);
+  t.equal(source.nameOf(idBase + 1), "r");
+  t.equal(source.part({ all: false, options: new Set() }, true).failures.count, 0);
+});
+
+t.test("credit is returned when the client has read", async (t) => {
+  const { source, heard, say, pace } = site("count:all x");
+  await say(prepared("x"));
+  pace.unreadBytes = 40;
+  await say(batch(1), "x".repeat(60));
+  t.same(
+    heard.filter(({ kind }) => kind === "credit"),
+    [],
+    "less than is worth a message",
+  );
+  pace.unreadBytes = 0;
+  source.goOn();
+  await say({ kind: "state", counts: counts(1), isParked: false });
+  t.same(
+    heard.filter(({ kind }) => kind === "credit"),
+    [{ kind: "credit", bytes: 60 }],
+  );
+  source.giveUp();
+});
+
+t.test("a limit that is reached elsewhere stops the leaf", async (t) => {
+  const { control, heard, say, source } = site("x");
+  await say(prepared("x"));
+  control.stopAtLimit();
+  await say({ kind: "state", counts: counts(1), isParked: false });
+  t.match(heard.at(-1), { kind: "stop", reason: "limit" });
+  control.cancel();
+  source.drop();
+  await say({ kind: "state", counts: counts(2), isParked: false });
+  t.match(heard.at(-1), { kind: "stop", reason: "other" });
+  source.giveUp();
+});
+
+const lies: readonly (readonly [name: string, messages: readonly object[], reason: RegExp])[] = [
+  ["results before it has said what it has chosen", [batch(1)], /out of turn/],
+  ["two choices", [prepared("x"), prepared("x")], /out of turn/],
+  ["an unknown message", [prepared("x"), { kind: "hello" }], /kind must be/],
+  ["a count that is none", [prepared("x"), batch(-1)], /counts\.matches must be a count/],
+  ["more matches than granted", [prepared("x"), batch(11)], /more matches than it was granted/],
+  ["more shown than granted", [prepared("x"), batch(1, { counts: counts(1, { displayed: 11 }) })], /more matches/],
+  ["a count that shrinks", [prepared("x"), batch(3), batch(2)], /shrinks/],
+  ["a repository of another node", [prepared("x"), batch(1, { tally: tally([[1, "r", "", 1]]) })], /of another node/],
+  [
+    "choices of another query",
+    [{ ...prepared("x or y"), part: emptyPart(plan("(repo:a x) or (repo:b y)")) }],
+    /another query/,
+  ],
+  ["a digest of another length", [prepared("x"), batch(1, { digest: [1] })], /digest must be a list of 5/],
+  [
+    "the key of another repository",
+    [
+      prepared("x"),
+      {
+        kind: "found",
+        key: "1@",
+        optionsIndex: 0,
+        repositoryId: idBase + 1,
+        repository: "r",
+        revision: "",
+        resultKind: "repository",
+      },
+    ],
+    /another repository/,
+  ],
+  [
+    "options of another query",
+    [
+      prepared("x"),
+      {
+        kind: "found",
+        key: `${idBase + 1}@`,
+        optionsIndex: 3,
+        repositoryId: idBase + 1,
+        repository: "r",
+        revision: "",
+        resultKind: "repository",
+      },
+    ],
+    /result options/,
+  ],
+  ["a failure of its own", [{ kind: "failed", reason: "it is stopping" }], /it is stopping/],
+];
+
+t.test("a leaf that says what cannot be is named, with its repositories", async (t) => {
+  for (const [name, messages, reason] of lies) {
+    const { source, say, ended } = site("x");
+    for (const message of messages) await say(message, "{}");
+    await ended;
+    const part = source.part({ all: false, options: new Set() }, true);
+    t.match(part.failures.first.join(), reason, name);
+    t.match(part.failures.first.join(), /node leaf/, name);
+    t.equal(part.excluded.count, 1, name);
+    const receipt = await source.receipt({ all: false, options: new Set() });
+    t.same(
+      receipt.groups.map((group) => [group.reason, group.isGap]),
+      [
+        ["repository-excluded", true],
+        ["failure", true],
+      ],
+      name,
+    );
+    t.match(receipt.groups[0]?.item(0)?.detail, reason, name);
+  }
+});
+
+t.test("a repository that two nodes have is an error in plain words", async (t) => {
+  const { source, say, ended } = site("x", new Map([["r", "other"]]));
+  await say(prepared("x"));
+  await ended;
+  const { failures } = source.part({ all: false, options: new Set() }, true);
+  t.match(failures.first, [/the repository r, which node other has too: remove it from one/]);
+});
+
+t.test("a connection that breaks, and a leaf that does not end", async (t) => {
+  const broken = site("x");
+  await broken.say(prepared("x", ["r", "s"]));
+  await broken.breakOff();
+  await broken.ended;
+  const { excluded } = broken.source.part({ all: false, options: new Set() }, true);
+  t.same(
+    excluded.first.map(({ repository }) => repository),
+    ["r", "s"],
+  );
+  t.match(excluded.first[0]?.reason, /node leaf was not searched completely/);
+
+  const silent = site("x");
+  silent.control.cancel();
+  silent.source.drop();
+  silent.source.finish();
+  await silent.ended;
+  t.match(silent.source.part({ all: false, options: new Set() }, true).failures.first, [/did not end in time/]);
+
+  const unconcerned = site("x");
+  await unconcerned.say(prepared("x", []));
+  await unconcerned.breakOff();
+  await unconcerned.ended;
+  t.equal(
+    unconcerned.source.part({ all: false, options: new Set() }, true).failures.count,
+    0,
+    "it has none of the repositories",
+  );
+});
+
+t.test("lists of a part that count fewer than they have do not count backwards", (t) => {
+  const given = prepared("x") as { part: object };
+  const part = { ...given.part, missing: { count: 0, first: ["a"] } };
+  const read = toLeafMessage({ ...given, part }) as Extract<LeafMessage, { kind: "prepared" }>;
+  t.same(read.part.missing, { count: 1, first: ["a"] });
+  t.end();
+});
