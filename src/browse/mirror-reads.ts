@@ -5,6 +5,7 @@ import { shownPath } from "../base/path-text.js";
 import type { BlameRequest } from "../git/history/blame.js";
 import type { FoundHunk } from "../git/history/blame-stream.js";
 import type { CommitData, HistoryRequest } from "../git/history/commits.js";
+import type { LastCommits } from "../git/history/last-commits.js";
 import type { EntryData } from "../git/objects/directories.js";
 import type {
   FileAnswer,
@@ -31,6 +32,9 @@ const keptBlameBytesMax = 16 << 20;
 const keptHistoryBytesMax = 32 << 20;
 const listedCommitsMax = 500_000;
 
+/** How long one request looks for the last commits of a directory's entries. */
+const lastCommitsMs = 1_000;
+
 /** Estimated size of a cached object in addition to its text. */
 const objectBytes = 400;
 
@@ -52,6 +56,12 @@ export class GitCache {
   readonly blames = new BoundedMap<string, GitReadAnswer<"read-blame">>(
     keptBlameBytesMax,
     ({ hunks }) => objectBytes * (1 + hunks.length),
+  );
+  /** How far the histories of the entries of directories were read. */
+  readonly lastCommits = new BoundedMap<string, LastCommits>(
+    keptHistoryBytesMax,
+    ({ found, left }) =>
+      objectBytes * (1 + left.length) + left.reduce((sum, { names }) => sum + 50 * names.length, 150 * found.length),
   );
   /** The same for whole files, as they were streamed. */
   readonly origins = new BoundedMap<string, readonly FoundHunk[]>(
@@ -151,6 +161,27 @@ export class GitReads {
     for (let at = skipCount * oidLength; at < end; at += oidLength)
       page.push(this.commit(repository, Buffer.from(oids.subarray(at, at + oidLength)).toString("hex")));
     return (await Promise.all(page)).filter((commit) => commit !== null);
+  }
+
+  /**
+   * The newest commit that changed each entry of a directory: what is known after the first `skipCount`, or what is found in
+   * a second if that is all. A later call goes on where this one ended, and finds them in the same order.
+   */
+  async lastCommits({ repository, oid }: CommitSource, path: string, skipCount: number): Promise<LastCommits> {
+    const key = `${repository.record.id}/${oid}/${path}`;
+    const known = this.#cache.lastCommits.get(key) ?? { found: [], left: undefined };
+    if (known.left?.length === 0 || known.found.length > skipCount)
+      return { found: known.found.slice(skipCount), left: known.left ?? [] };
+    const { found, left } = await this.run({
+      kind: "read-last-commits",
+      repositoryId: repository.record.id,
+      path,
+      from: known.left ?? oid,
+      timeMs: lastCommitsMs,
+    });
+    const all = { found: [...known.found, ...found], left };
+    this.#cache.lastCommits.set(key, all);
+    return { found: all.found.slice(skipCount), left };
   }
 
   async #historyOids({ record }: RepositorySource, history: HistoryRequest): Promise<Uint8Array> {

@@ -37,6 +37,7 @@ const longReads: ReadonlySet<ReadKind> = new Set<ReadKind>([
   "print-directory",
   "read-blame",
   "read-diff",
+  "read-last-commits",
   "render-markdown",
   "compare-commits",
 ]);

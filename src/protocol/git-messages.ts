@@ -2,6 +2,7 @@ import type { BlameHunk, BlameRequest } from "../git/history/blame.js";
 import type { CommitData, Contributor, HistoryRequest } from "../git/history/commits.js";
 import type { EntryData } from "../git/objects/directories.js";
 import type { DiffRequest, FileDiffData } from "../git/history/file-diffs.js";
+import type { LastCommits, UnchangedEntries } from "../git/history/last-commits.js";
 import type { RefData } from "../git/mirror/read-refs.js";
 import type { FindPrecise, FindSymbols, FoundSymbols, PreciseAnswer } from "./precise-messages.js";
 import type { SymbolMatch } from "../model/stream-events.js";
@@ -32,6 +33,7 @@ export interface GitReadKinds {
     readonly request: ListDirectory;
     readonly answer: { readonly entries: readonly EntryData[]; readonly totalCount: number };
   };
+  "read-last-commits": { readonly request: ReadLastCommits; readonly answer: LastCommits };
   "print-directory": { readonly request: PrintDirectory; readonly answer: { readonly text: Uint8Array } };
   "list-file-names": { readonly request: ListFileNames; readonly answer: { readonly names: readonly string[] } };
   "read-files": { readonly request: ReadFiles; readonly answer: { readonly files: readonly FileAnswer[] } };
@@ -177,6 +179,16 @@ export interface ListDirectory extends OfFiles {
   /** All kinds if empty. */
   readonly entryKinds: readonly EntryData["kind"][];
   readonly countMax: number;
+}
+
+export interface ReadLastCommits extends OfRepository {
+  readonly kind: "read-last-commits";
+  /** The directory; "" is the root. */
+  readonly path: string;
+  /** A commit at which all entries of the directory are looked for, or what an earlier read left. */
+  readonly from: string | readonly UnchangedEntries[];
+  /** After this time the read answers what it found. */
+  readonly timeMs: number;
 }
 
 /**

@@ -241,11 +241,7 @@ t.test("the GraphQL operations of the pages fit the schema", async (t) => {
   t.same(
     operations.filter(({ text }) => text === undefined).map(({ file }) => file),
     // They ask for a batch of files or entries at once.
-    [
-      "src/web/ui/token-reader.ts",
-      "src/web/code/files/last-commits.ts",
-      "src/web/code/files/rendered/notebook-view.tsx",
-    ],
+    ["src/web/ui/token-reader.ts", "src/web/code/files/rendered/notebook-view.tsx"],
     "the others are constants",
   );
   const types = readFileSync("src/web/api/operation-types.ts", "utf8");

@@ -1,7 +1,7 @@
 import { TrawlError } from "../../base/errors.js";
-import { shownPath } from "../../base/path-text.js";
+import { decodePath, shownPath } from "../../base/path-text.js";
 import { readBlame } from "../../browse/blame-source.js";
-import { offsetPageInfo, pageLength, skipCount } from "./connection-types.js";
+import { offsetPageInfo, pageCountMax, pageLength, skipCount } from "./connection-types.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import {
   BlobSource,
@@ -37,6 +37,18 @@ export const tree: ResolversOf<"GitTree"> = {
   },
   isSingleChild: (source, _, context) => isSingleChild(source, context),
   history: (source, args, context) => pathHistory(source, args, context),
+  lastCommits: async ({ commit, path }, { after }, { git }) => {
+    const skipped = skipCount(after);
+    const { found, left } = await git.lastCommits(commit, await git.exactPath(commit, path), skipped);
+    const shown = found.slice(0, pageCountMax);
+    return {
+      nodes: shown.map(({ name, commit: oid }) => ({
+        name: shownPath(decodePath(Buffer.from(name, "latin1"))),
+        commit: new CommitSource(commit.repository, oid, undefined),
+      })),
+      pageInfo: offsetPageInfo(skipped, shown.length, shown.length < found.length || left.length > 0),
+    };
+  },
   symbols: ({ commit, path }, page, context) => symbolsBelow(commit, path, page, context),
 };
 

@@ -822,6 +822,14 @@ export interface ObjectTypes {
     readonly commit: { readonly args: NoArguments; readonly result: string };
     readonly path: { readonly args: NoArguments; readonly result: string };
   };
+  readonly TreeLastCommits: {
+    readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"TreeLastCommit">)[] };
+    readonly pageInfo: { readonly args: NoArguments; readonly result: SourceOf<"PageInfo"> };
+  };
+  readonly TreeLastCommit: {
+    readonly name: { readonly args: NoArguments; readonly result: string };
+    readonly commit: { readonly args: NoArguments; readonly result: SourceOf<"GitCommit"> };
+  };
   readonly GitTree: {
     readonly path: { readonly args: NoArguments; readonly result: string };
     readonly isRoot: { readonly args: NoArguments; readonly result: boolean };
@@ -839,6 +847,7 @@ export interface ObjectTypes {
     readonly entries: { readonly args: { readonly first?: number | null | undefined; readonly recursive: boolean | null; readonly ancestors: boolean | null; readonly recursiveSingleChild: boolean | null }; readonly result: readonly (SourceOf<"TreeEntry">)[] | null };
     readonly isSingleChild: { readonly args: { readonly first?: number | null | undefined; readonly recursive: boolean | null; readonly recursiveSingleChild: boolean | null }; readonly result: boolean | null };
     readonly history: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined }; readonly result: SourceOf<"TreeEntryHistory"> | null };
+    readonly lastCommits: { readonly args: { readonly after?: string | null | undefined }; readonly result: SourceOf<"TreeLastCommits"> | null };
     readonly symbols: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly query?: string | null | undefined; readonly includePatterns?: readonly (string)[] | null | undefined; readonly excludePatterns?: readonly (string)[] | null | undefined; readonly kinds?: readonly (SymbolKind)[] | null | undefined }; readonly result: SourceOf<"SymbolConnection"> | null };
   };
   readonly GitBlob: {

@@ -17,6 +17,7 @@ import { parseSubmodules, submodulesBytesMax, submodulesPath } from "../../git/o
 import { type EntryData, listDirectory, listFileNames, readEntries } from "../../git/objects/directories.js";
 import { fileMode, hasStoredCommit, listTree, type TreeEntry } from "../../git/objects/objects.js";
 import { countFileLines, readDiff } from "../../git/history/file-diffs.js";
+import { findEntries, readLastCommits } from "../../git/history/last-commits.js";
 import { listRefs } from "../../git/mirror/read-refs.js";
 import type {
   CountLanguages,
@@ -83,6 +84,11 @@ export async function answerGitRead(
       return { entries: await entriesAt(mirror, request, context) };
     case "list-directory":
       return directoryPage(mirror, request, context);
+    case "read-last-commits": {
+      const { path, from, timeMs } = request;
+      const entries = typeof from === "string" ? await findEntries(mirror, from, path, stop) : from;
+      return readLastCommits(mirror, path, entries, timeMs, stop);
+    }
     case "print-directory":
       return printedDirectory(mirror, request, context);
     case "list-file-names":

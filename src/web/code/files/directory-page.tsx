@@ -4,7 +4,7 @@ import { CommitLine, commitLineFields, type CommitSummary } from "../commits/com
 import { FoundCommit } from "../found.js";
 import { State } from "../../ui/states.js";
 import { directoryUrl } from "../code-urls.js";
-import { formatBytes } from "../../ui/numbers.js";
+import { formatAmount, formatBytes } from "../../ui/numbers.js";
 import { When } from "../../route/when.js";
 import { useLastCommits } from "./last-commits.js";
 import { Readme } from "./readme.js";
@@ -19,6 +19,7 @@ interface Entry {
 }
 
 interface DirectoryCommit {
+  readonly oid: string;
   readonly tree: { readonly entries: readonly Entry[] | null } | null;
   readonly ancestors: { readonly nodes: readonly CommitSummary[] } | null;
 }
@@ -30,6 +31,7 @@ const entryCountMax = entriesAsked - 1;
 const directoryQuery = `query Directory($name: String!, $revision: String!, $path: String!) {
   repository(name: $name) {
     commit(rev: $revision) {
+      oid
       tree(path: $path) { entries(first: ${entriesAsked}) {
         name url isDirectory submodule { url commit } ... on GitBlob { byteSize }
       } }
@@ -54,7 +56,7 @@ export function DirectoryPage({ path }: { readonly path: PagePath }) {
 }
 
 function Directory({ path, commit }: { readonly path: PagePath; readonly commit: DirectoryCommit }) {
-  const { tree, ancestors } = commit;
+  const { oid, tree, ancestors } = commit;
   if (tree === null)
     return (
       <State title="There is no such directory">
@@ -63,23 +65,25 @@ function Directory({ path, commit }: { readonly path: PagePath; readonly commit:
         </p>
       </State>
     );
-  return <Entries path={path} all={tree.entries ?? []} ancestors={ancestors?.nodes ?? []} />;
+  return <Entries path={path} oid={oid} all={tree.entries ?? []} ancestors={ancestors?.nodes ?? []} />;
 }
 
 interface EntriesProps {
   readonly path: PagePath;
+  readonly oid: string;
   /** One more than is shown, if there are more. */
   readonly all: readonly Entry[];
   readonly ancestors: readonly CommitSummary[];
 }
 
-function Entries({ path, all, ancestors }: EntriesProps) {
+function Entries({ path, oid, all, ancestors }: EntriesProps) {
   const entries = all.slice(0, entryCountMax);
   const readme = entries.find(
     (entry) => !entry.isDirectory && /^readme(\.(md|markdown|mkd|txt|rst))?$/i.test(entry.name),
   );
   const [newest] = ancestors;
-  const lastCommits = useLastCommits(path, entries);
+  const { commits, end } = useLastCommits({ name: path.name, oid, path: path.path });
+  const missingCount = entries.filter(({ name }) => !commits.has(name)).length;
   return (
     <>
       <h1 class="unseen">{path.path === "" ? path.name : path.path}</h1>
@@ -101,13 +105,19 @@ function Entries({ path, all, ancestors }: EntriesProps) {
           {entries.map((entry) => (
             <li key={entry.url}>
               <EntryLink entry={entry} />
-              <LastCommit commit={lastCommits.get(entry.name)} place={path} />
+              <LastCommit commit={commits.get(entry.name)} place={path} />
               <span class="entry-size soft small">
                 {entry.submodule === null && entry.byteSize != null && formatBytes(entry.byteSize)}
               </span>
             </li>
           ))}
         </ul>
+        {end === "cut" && missingCount > 0 && (
+          <p class="panel-foot soft small" role="status">
+            The last change of {formatAmount(missingCount, "entry", "entries")} is further back in the history than was
+            looked.
+          </p>
+        )}
         {all.length > entryCountMax && (
           <p class="panel-foot soft">
             Only the first {entryCountMax} entries are shown.{" "}

@@ -1,60 +1,81 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { PagePath } from "../../../model/page-path.js";
-import { graphqlText } from "../../api/graphql.js";
+import { graphql } from "../../api/graphql.js";
 import { painted } from "../../ui/delay.js";
 import { commitLineFields, type CommitSummary } from "../commits/commit-line.js";
 
-/** Each costs a walk through the history: a few entries are asked for at a time, and shown when they are there. */
-const entriesPerRequest = 12;
+/** Each takes a second, unless the daemon knows more: entries whose last change is further back show none. */
+const requestCountMax = 15;
 
-/** The others of a larger folder show none. */
-const entryCountMax = 240;
+const lastCommitsQuery = `query LastCommits($name: String!, $revision: String!, $path: String!, $after: String) {
+  repository(name: $name) {
+    commit(rev: $revision) {
+      tree(path: $path) {
+        lastCommits(after: $after) {
+          nodes { name commit ${commitLineFields} }
+          pageInfo { hasNextPage endCursor }
+        }
+      }
+    }
+  }
+}`;
 
-interface LastCommitsAnswer {
-  readonly repository: {
-    readonly commit: Readonly<Record<string, { readonly nodes: readonly CommitSummary[] } | null>> | null;
-  } | null;
+interface Directory {
+  readonly name: string;
+  /** Names the commit for good: pages of one walk belong together. */
+  readonly oid: string;
+  readonly path: string;
+}
+
+export interface FoundCommits {
+  readonly commits: ReadonlyMap<string, CommitSummary>;
+  /** `cut` if the others are too far back to be looked for. */
+  readonly end: "none" | "cut" | "all";
+}
+
+const nothing: FoundCommits = { commits: new Map(), end: "none" };
+
+interface LastCommitsPage {
+  readonly nodes: readonly { readonly name: string; readonly commit: CommitSummary }[];
+  readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
+}
+
+async function readPage(
+  { name, oid, path }: Directory,
+  after: string | null,
+  signal: AbortSignal,
+): Promise<LastCommitsPage | null | undefined> {
+  const asked = { name, revision: oid, path, after };
+  const { repository } = await graphql("LastCommits", lastCommitsQuery, asked, signal);
+  return repository?.commit?.tree?.lastCommits;
 }
 
 /** The newest commit that changed each entry of a directory, by its name, as they become known. */
-export function useLastCommits(
-  { name, revision, path }: PagePath,
-  entries: readonly { readonly name: string }[],
-): ReadonlyMap<string, CommitSummary> {
-  const found = useSignal<ReadonlyMap<string, CommitSummary>>(new Map());
+export function useLastCommits({ name, oid, path }: Directory): FoundCommits {
+  const found = useSignal(nothing);
   useEffect(() => {
     const stop = new AbortController();
-    found.value = new Map();
-    const names = entries.slice(0, entryCountMax).map((entry) => entry.name);
+    found.value = nothing;
     const ask = async (): Promise<void> => {
       await painted();
-      for (let at = 0; at < names.length && !stop.signal.aborted; at += entriesPerRequest) {
-        const part = names.slice(at, at + entriesPerRequest);
-        // Without them the directory is shown as well, and the next ones may be there.
-        const commits = await readLastCommits({ name, revision, path }, part, stop.signal).catch(() => []);
-        if (!stop.signal.aborted) found.value = new Map([...found.peek(), ...commits]);
+      let after: string | null = null;
+      for (let count = 0; count < requestCountMax && !stop.signal.aborted; count++) {
+        const page: LastCommitsPage | null | undefined = await readPage({ name, oid, path }, after, stop.signal);
+        if (page == null) return;
+        const commits = new Map([
+          ...found.peek().commits,
+          ...page.nodes.map((node) => [node.name, node.commit] as const),
+        ]);
+        const { hasNextPage, endCursor } = page.pageInfo;
+        found.value = { commits, end: hasNextPage ? "none" : "all" };
+        if (!hasNextPage) return;
+        after = endCursor;
       }
+      if (!stop.signal.aborted) found.value = { ...found.peek(), end: "cut" };
     };
-    void ask();
+    // Without them the directory is shown as well.
+    ask().catch(() => undefined);
     return () => stop.abort();
-  }, [name, revision, path, found]);
+  }, [name, oid, path, found]);
   return found.value;
-}
-
-async function readLastCommits(
-  { name, revision, path }: Omit<PagePath, "page">,
-  entries: readonly string[],
-  signal: AbortSignal,
-): Promise<ReadonlyMap<string, CommitSummary>> {
-  const declared = entries.map((_, at) => `, $p${at}: String!`).join("");
-  const fields = entries.map((_, at) => `e${at}: ancestors(first: 1, path: $p${at}) { nodes ${commitLineFields} }`);
-  const query = `query LastCommits($name: String!, $revision: String!${declared}) {
-    repository(name: $name) { commit(rev: $revision) { ${fields.join(" ")} } }
-  }`;
-  const paths = entries.map((entry, at) => [`p${at}`, path === "" ? entry : `${path}/${entry}`]);
-  const variables = { name, revision, ...Object.fromEntries(paths) };
-  const answer = await graphqlText<LastCommitsAnswer>("LastCommits", query, variables, signal);
-  const commits = entries.map((entry, at) => [entry, answer.repository?.commit?.[`e${at}`]?.nodes[0]] as const);
-  return new Map(commits.flatMap(([entry, commit]) => (commit === undefined ? [] : [[entry, commit] as const])));
 }
