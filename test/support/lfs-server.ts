@@ -97,7 +97,8 @@ export class LfsDouble {
       transfers: string[];
       objects: Wanted[];
     };
-    if (accept !== media || type !== media) return void response.writeHead(406).end();
+    // git-lfs itself adds a charset.
+    if (![accept, type].every((given) => given?.split(";")[0] === media)) return void response.writeHead(406).end();
     if (operation !== "download" || !transfers.includes("basic")) return void response.writeHead(422).end();
     if (this.faults.batch?.(response, objects) === true) return;
     const port = this.storagePort === 0 ? this.port : this.storagePort;
