@@ -10,7 +10,7 @@ import { repositoryCases } from "../cases/repositories.js";
 import { revisionCases } from "../cases/revisions.js";
 import { type DaemonProcess, eventsOf } from "../support/daemon.js";
 import { type FleetSite, startFleet } from "../support/fleet-site.js";
-import { isFull } from "../support/full-run.js";
+import { inLongRuns, isFull, rounds, scaled } from "../support/full-run.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { fc, runs, seed } from "../support/property.js";
 import { atom, expressionOf, filters } from "../support/search-generator.js";
@@ -143,13 +143,17 @@ function countOf(matches: readonly StreamMatch[]): number {
   }, 0);
 }
 
+/** Of a line that is longer than an event may be, a limit leaves fewer ranges than it counts, as on a single host. */
+const limited = "e -repo:large -file:long.txt";
+
 t.test("limits are exact over all nodes", async (t) => {
   const { nodes, whole } = await site();
-  const all = one<Progress>(await whole.stream("e -repo:large"), "progress")?.matchCount ?? 0;
+  const all = one<Progress>(await whole.stream(limited), "progress")?.matchCount ?? 0;
   t.ok(all > 50, `${all} matches`);
-  for (const count of [1, 2, 7, 30, all - 1, all, all + 1]) {
+  const counts = isFull ? Array.from({ length: all + 1 }, (_, i) => i + 1) : [1, 2, 7, 30, all - 1, all, all + 1];
+  for (const count of counts) {
     const node = nodes[count % nodes.length];
-    const events = await node.stream(`e -repo:large count:${count}`);
+    const events = await node.stream(`${limited} count:${count}`);
     const progress = one<Progress>(events, "progress");
     const want = Math.min(count, all);
     t.same([progress?.matchCount, countOf(matchesOf(events))], [want, want], `count:${count}`);
@@ -158,9 +162,12 @@ t.test("limits are exact over all nodes", async (t) => {
       count < all,
       `count:${count} skipped`,
     );
-    const shown = await node.stream("e -repo:large", "literal", { display: String(count) });
+    const shown = await node.stream(limited, "literal", { display: String(count) });
     t.same([one<Progress>(shown, "progress")?.matchCount, countOf(matchesOf(shown))], [all, want], `display=${count}`);
   }
+  // The last node has found more by then than it may, and waits for credit.
+  const dense = await nodes[0].stream("(plenty or e) -file:long.txt count:3000", "standard");
+  t.same([one<Progress>(dense, "progress")?.matchCount, countOf(matchesOf(dense))], [3000, 3000], "dense");
   const mixed = "(count:3 e -repo:large) or (count:5 a -repo:large lang:go)";
   const [alone, together] = await Promise.all([whole.stream(mixed, "standard"), nodes[1].stream(mixed, "standard")]);
   t.equal(
@@ -221,9 +228,45 @@ t.test("a client that leaves ends the search of the leaf", async (t) => {
   t.pass();
 });
 
-t.test("a node that dies or is not there is named, and the others answer", async (t) => {
-  const { nodes, whole, names } = await site();
-  const [node, , dying] = nodes;
+t.test("a node that falls silent is named, and goes on later", { ...inLongRuns, timeout: 3_600_000 }, async (t) => {
+  const { nodes, names } = await site();
+  const [node, , silent] = nodes;
+  for (const round of rounds(scaled(1, 100))) {
+    const stream = await node.openStream("plenty or parser", "standard");
+    stream.pause();
+    await until("the leaf searches", async () => (await silent.metric("trawl_fleet_searches_running")) === 1);
+    silent.signal("SIGSTOP");
+    const events = await eventsOf(stream);
+    silent.signal("SIGCONT");
+    const message =
+      one<Progress>(events, "progress")
+        ?.skipped.map((skipped) => skipped.message)
+        .join() ?? "";
+    if (!message.includes(names[2]) || !message.includes("silent for")) t.fail(`round ${round}: ${message}`);
+    await until("the leaf has ended", async () => (await silent.metric("trawl_fleet_searches_running")) === 0);
+    const later = one<Progress>(await node.stream("plenty"), "progress");
+    if (later?.matchCount !== manyLines) t.fail(`round ${round}: ${later?.matchCount} matches afterwards`);
+  }
+  t.pass();
+});
+
+t.test("a node that dies or is not there is named, and the others answer", { timeout: 3_600_000 }, async (t) => {
+  const { nodes, whole, names, restart } = await site();
+  const [node] = nodes;
+  for (const round of rounds(scaled(0, 100) - 1)) {
+    const stream = await node.openStream("plenty or parser", "standard");
+    await nodes[2].kill();
+    const events = await eventsOf(stream);
+    const progress = one<Progress>(events, "progress");
+    const counted = countOf(matchesOf(events));
+    // Killed after it has ended, it has said everything, and has nothing to be named for.
+    const isNamed = progress?.skipped.some(({ message }) => message.includes(names[2])) ?? false;
+    const isWhole = counted > manyLines;
+    if (progress?.matchCount !== counted || (!isNamed && !isWhole) || events.at(-1)?.name !== "done")
+      t.fail(`round ${round}: ${counted} of ${progress?.matchCount} matches, ${JSON.stringify(progress?.skipped)}`);
+    await restart(2);
+  }
+  const dying = nodes[2];
   const stream = await node.openStream("plenty or parser", "standard", { receipt: "1" });
   stream.pause();
   await until("the leaf searches", async () => (await dying.metric("trawl_fleet_searches_running")) === 1);

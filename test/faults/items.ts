@@ -35,6 +35,7 @@ export const longTests: readonly string[] = [
   "resumable-streams",
   "notifications",
   "fault-jobs",
+  "fleet",
   "attack-threads",
   "attack-main-thread",
   "attack-http",
@@ -314,5 +315,12 @@ export const items: readonly Item[] = [
     bound: "each result exactly once in both",
     tests: ["search-jobs", "fault-jobs"],
     notShown: "power loss",
+  },
+  {
+    number: 37,
+    what: "Nodes of a fleet that die, fall silent or lie",
+    bound: "what they have is named, and the others answer",
+    tests: ["fleet", "remote-source", "node-connection"],
+    notShown: "networks that are cut between hosts",
   },
 ];

@@ -3,7 +3,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { dataDirectory, DaemonProcess } from "./daemon.js";
+import { dataDirectory, type DaemonProcess, testDaemon } from "./daemon.js";
 import { removeFolder } from "./remove-folder.js";
 import type { Owner } from "./shared.js";
 import { until } from "./waiting.js";
@@ -69,6 +69,8 @@ export async function freePorts(count: number): Promise<readonly number[]> {
 export interface FleetSite {
   readonly names: readonly string[];
   readonly nodes: readonly DaemonProcess[];
+  /** Starts a node that has been killed, which then is among the nodes instead. Resolves when it can be searched. */
+  readonly restart: (node: number) => Promise<void>;
   readonly authority: TestAuthority;
   /** HOST:PORT of the nodes. */
   readonly addresses: readonly string[];
@@ -89,7 +91,7 @@ export async function startFleet(
   const ports = await freePorts(names.length);
   const addresses = ports.map((port) => `127.0.0.1:${port}`);
   const nodes = names.map((name, i) => `${name}=${addresses[i]}`);
-  const started = await Promise.all(
+  const starts = await Promise.all(
     repositories.map(async (own, i) => {
       const data = dataDirectory(t);
       const config = join(data, "..", `${data.slice(data.lastIndexOf("/") + 1)}.jsonc`);
@@ -97,14 +99,16 @@ export async function startFleet(
       const identity = authority.issue(`URI:trawl://test/${names[i]}`);
       const fleet = { node: names[i], id: "test", nodes, ...identity };
       writeFileSync(config, JSON.stringify({ fleet, repositories: own, ...configuration }));
-      const daemon = await DaemonProcess.start(data, ["--config", config, ...args]);
-      t.teardown(async () => {
-        if (!daemon.hasExited) await daemon.kill();
-      });
-      return daemon;
+      return () => testDaemon(t, ["--config", config, ...args], data);
     }),
   );
-  for (const node of started)
-    await until("its repositories can be searched", async () => (await node.get("/readyz")).status === 200);
-  return { names, nodes: started, authority, addresses };
+  const started = await Promise.all(starts.map((start) => start()));
+  const isReady = async (node: DaemonProcess): Promise<boolean> => (await node.get("/readyz")).status === 200;
+  const restart = async (i: number): Promise<void> => {
+    const node = await starts[i]();
+    started[i] = node;
+    await until("its repositories can be searched", () => isReady(node));
+  };
+  for (const node of started) await until("its repositories can be searched", () => isReady(node));
+  return { names, nodes: started, restart, authority, addresses };
 }
