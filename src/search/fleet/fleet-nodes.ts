@@ -104,12 +104,14 @@ export class FleetNodes implements SearchFleet {
       return owner ?? node;
     };
     const shared = { creditBytes: Math.max(leafCreditMin, Math.floor(creditBytes / nodes.length)), claim, log };
-    return this.#clients.map((client, i) => {
-      if (client === undefined) return local;
+    const remote = this.#clients.flatMap((client, i) => {
+      if (client === undefined) return [];
       const { name } = nodes[i];
       const node = { name, idBase: i * nodeIdSpan, open: client.open.bind(client) };
-      return new RemoteSource(search, root, node, shared);
+      return [new RemoteSource(search, root, node, shared)];
     });
+    // If they are run in turn, the others work meanwhile, and this one does not.
+    return [local, ...remote];
   }
 }
 

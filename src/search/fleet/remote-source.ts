@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { serialize } from "node:v8";
 import { TrawlError } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
@@ -31,6 +32,9 @@ const creditStepBytes = 16 * 1024;
 /** A leaf that has sent this many times its credit, unread, is not listened to until the client has read. */
 const overdraftMax = 2;
 
+/** What a message takes of the memory for messages that wait, beside its body. */
+const heldMessageBytes = 256;
+
 /** Another node, as the searches of this one see it. */
 export interface RemoteNode {
   readonly name: string;
@@ -53,6 +57,15 @@ export interface SharedSearch {
  * The leaf counts matches within the part of the limits that it was granted, and says how many; they are added to the counts of
  * the search before the root gets them. What it says is checked, and whoever says what cannot be is left out from then on,
  * like a leaf whose connection breaks: the part of this source then names what was not searched.
+ *
+ * If all sources of the search share a limit, they are run in turn, and what this one may find is known only then. Its leaf begins
+ * at once all the same, with the whole limit, and what it says is held, up to its credit. When it is the source's turn:
+ *
+ *     the sources before have taken nothing          what is held was right, and the leaf goes on
+ *     the leaf has ended, within what they have left    the same
+ *     it has found more, or waits for credit         it is asked again, with what is left
+ *
+ * So a search that finds less than its limit takes as long as the slowest node, and every search is exact.
  */
 export class RemoteSource implements SearchSource, FrameReceiver {
   readonly changes = undefined;
@@ -60,20 +73,20 @@ export class RemoteSource implements SearchSource, FrameReceiver {
   readonly #root: SourceRoot;
   readonly #node: RemoteNode;
   readonly #shared: SharedSearch;
-  readonly #channel: FrameChannel;
+  #channel: FrameChannel;
   readonly #ended: Promise<void>;
   #resolve: () => void = () => undefined;
   /** `closed`: nothing is expected from the leaf any more. */
-  #state: "asked" | "searching" | "stopping" | "closed" = "asked";
-  #granted: { readonly matches: number; readonly displayed: number; readonly taken: readonly (number | undefined)[] } =
-    {
-      matches: 0,
-      displayed: 0,
-      taken: [],
-    };
+  #state: "searching" | "stopping" | "closed" = "searching";
+  #granted: Granted = { matches: 0, displayed: 0, taken: [] };
+  /** What the leaf has said before the turn of this source; undefined afterwards, and if there are no turns. */
+  #held: HeldMessages | undefined;
+  #hasTurn = false;
   #counts: LeafCounts = noCounts;
   #part: SearchPart;
+  /** Names of the repositories that the leaf searches; undefined until it has told. */
   #chosen: Listed<string> | undefined;
+  #isPrepared = false;
   #receipt: WireReceipt | undefined;
   /** Why the leaf has not searched everything; undefined if it has, or may still. */
   #lost: string | undefined;
@@ -94,10 +107,10 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     this.#ended = new Promise((resolve) => {
       this.#resolve = resolve;
     });
+    if (isShared(search.limits)) this.#held = new HeldMessages();
     this.#channel = node.open(this);
     this.#ask();
-    // Limits that all sources share are granted to one after the other.
-    if (!isShared(search.limits)) this.#go();
+    this.#go();
   }
 
   #ask(): void {
@@ -109,7 +122,8 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     this.#send({ kind: "ask", timeoutMs, creditBytes: this.#shared.creditBytes }, serialize(body));
   }
 
-  #go(): void {
+  /** What the limits of the search have left. */
+  #findLeft(): Granted {
     const { limits, control } = this.#search;
     const { matchCountMax, displayCountMax, resultLimits } = limits;
     const left = (max: number, used: number): number => (max === countUnlimited ? max : Math.max(0, max - used));
@@ -118,9 +132,14 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     const taken = (resultLimits?.countMax ?? []).map((max, i) =>
       max === undefined ? undefined : Math.max(0, max - Number(resultLimits?.taken[i])),
     );
-    this.#granted = { matches, displayed, taken };
+    return { matches, displayed, taken };
+  }
+
+  #go(): void {
+    this.#granted = this.#findLeft();
+    const { matches, displayed, taken } = this.#granted;
     this.#state = "searching";
-    const optionsMax = resultLimits === undefined ? undefined : taken;
+    const optionsMax = this.#search.limits.resultLimits === undefined ? undefined : taken;
     this.#send({ kind: "go", matchCountMax: matches, displayCountMax: displayed, optionsMax });
   }
 
@@ -130,21 +149,43 @@ export class RemoteSource implements SearchSource, FrameReceiver {
   }
 
   run(): Promise<void> {
-    if (this.#state === "asked") {
-      if (this.#search.control.isCancelled) this.drop();
-      else if (this.#search.control.isStopped) {
-        this.#state = "searching";
-        this.#sendLimit();
-      } else {
-        this.#go();
-        this.#root.listener.scheduled();
-      }
-    }
+    this.#hasTurn = true;
+    if (this.#state !== "closed") this.#root.listener.scheduled();
+    this.#checked(() => this.#decide());
     return this.#ended;
   }
 
+  /** In its turn: whether what the leaf has said so far, or was granted, is right. */
+  #decide(): void {
+    const held = this.#held;
+    if (held === undefined || !this.#hasTurn || this.#state !== "searching") return;
+    // The sources before have found everything that was wanted.
+    if (this.#search.control.isStopped) return this.drop();
+    const left = this.#findLeft();
+    if (isDeepStrictEqual(left, this.#granted) || held.fits(left)) return this.#takeHeld(held);
+    if (held.end !== undefined || held.isParked || held.byteCount >= this.#shared.creditBytes) this.#askAgain();
+  }
+
+  #takeHeld(held: HeldMessages): void {
+    this.#held = undefined;
+    this.#isLeafParked = held.isParked;
+    this.#channel.resume();
+    for (const { message, body } of held.messages) this.#take(message, body);
+    if (held.end !== undefined) this.#take(held.end, new Uint8Array());
+  }
+
+  #askAgain(): void {
+    this.#channel.close();
+    this.#held = undefined;
+    this.#isPrepared = false;
+    this.#sentLate.clear();
+    this.#channel = this.#node.open(this);
+    this.#ask();
+    this.#go();
+  }
+
   get isActive(): boolean {
-    if (this.#state === "asked" || this.#state === "closed") return false;
+    if (this.#state === "closed" || (this.#held !== undefined && !this.#hasTurn)) return false;
     return !(this.#isLeafParked && this.#owedBytes > 0);
   }
 
@@ -161,6 +202,7 @@ export class RemoteSource implements SearchSource, FrameReceiver {
   drop(): void {
     if (this.#state === "closed" || this.#state === "stopping") return;
     this.#state = "stopping";
+    if (this.#held?.end !== undefined) return this.#takeLastWords(this.#held.end);
     // Its last words come after what nobody has read.
     this.#channel.resume();
     this.#sendStop("other");
@@ -232,11 +274,20 @@ export class RemoteSource implements SearchSource, FrameReceiver {
   }
 
   frame({ head, body }: Frame): void {
-    if (this.#state === "closed") return;
-    try {
-      this.#take(toLeafMessage(head), body);
+    this.#checked(() => {
+      const message = toLeafMessage(head);
+      if (this.#held === undefined || message.kind === "prepared" || message.kind === "failed")
+        this.#take(message, body);
+      else this.#hold(this.#held, message, body);
       this.#sendLate();
       this.#sendLimit();
+    });
+  }
+
+  #checked(work: () => void): void {
+    if (this.#state === "closed") return;
+    try {
+      work();
     } catch (error) {
       if (!(error instanceof TrawlError) || error.code !== "bad-request") throw error;
       this.#lose(`it sent what it may not: ${error.message}`);
@@ -247,22 +298,30 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     if (this.#state !== "closed") this.#lose(reason ?? "it ended before its search did");
   }
 
+  #hold(held: HeldMessages, message: LeafMessage, body: Uint8Array): void {
+    require(this.#isPrepared, `a message ${message.kind} out of turn`);
+    // What it has found is not wanted any more.
+    if (this.#state !== "searching") return message.kind === "end" ? this.#takeLastWords(message) : undefined;
+    held.add(message, body);
+    if (held.byteCount > this.#shared.creditBytes * overdraftMax) this.#channel.pause();
+    this.#decide();
+  }
+
   #take(message: LeafMessage, body: Uint8Array): void {
     const { listener } = this.#root;
     if (message.kind === "failed") return this.#lose(message.reason);
-    require((message.kind === "prepared") === (this.#chosen === undefined), `a message ${message.kind} out of turn`);
+    require((message.kind === "prepared") !== this.#isPrepared, `a message ${message.kind} out of turn`);
     switch (message.kind) {
       case "prepared":
+        this.#isPrepared = true;
         this.#takePart(message.part);
         this.#chosen = message.chosen;
         for (const name of message.chosen.first) this.#claim(name);
         return;
       case "batch":
-        require(this.#state !== "asked", "results that it was not asked for");
         this.#takeBatch(message, body);
         return listener.advanced();
       case "found":
-        require(this.#state !== "asked", "results that it was not asked for");
         this.#takeFound(message, Buffer.from(body).toString());
         return listener.advanced();
       case "state":
@@ -273,12 +332,16 @@ export class RemoteSource implements SearchSource, FrameReceiver {
         return listener.refused(message.sentence);
       case "end":
         this.#addCounts(message.counts);
-        this.#takePart(message.part);
-        this.#receipt = message.receipt;
-        return this.#close();
+        return this.#takeLastWords(message);
       default:
         unreachable(message);
     }
+  }
+
+  #takeLastWords({ part, receipt }: Extract<LeafMessage, { kind: "end" }>): void {
+    this.#takePart(part);
+    this.#receipt = receipt;
+    this.#close();
   }
 
   #takePart(part: SearchPart): void {
@@ -368,7 +431,7 @@ export class RemoteSource implements SearchSource, FrameReceiver {
 
   /** Nobody else tells the leaf that the limit of the search has been reached: then it sends what it has counted, and ends. */
   #sendLimit(): void {
-    if (this.#hasSentLimit || this.#state !== "searching") return;
+    if (this.#hasSentLimit || this.#held !== undefined || this.#state !== "searching") return;
     const { control } = this.#search;
     if (!control.isStopped || control.isCancelled) return;
     this.#hasSentLimit = true;
@@ -391,6 +454,47 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     this.#channel.close();
     this.#resolve();
     this.#root.listener.advanced();
+  }
+}
+
+/** Matches that a leaf may count and show, and those of basic queries with limits of their own. */
+interface Granted {
+  readonly matches: number;
+  readonly displayed: number;
+  readonly taken: readonly (number | undefined)[];
+}
+
+/** What a leaf has said before it was known whether it may. */
+class HeldMessages {
+  readonly messages: { readonly message: LeafMessage; readonly body: Uint8Array }[] = [];
+  end: Extract<LeafMessage, { kind: "end" }> | undefined;
+  /** Whether the leaf waits for credit. */
+  isParked = false;
+  byteCount = 0;
+  #foundCount = 0;
+
+  add(message: LeafMessage, body: Uint8Array): void {
+    require(this.end === undefined, `a message ${message.kind} after the end`);
+    if (message.kind === "state") this.isParked = message.isParked;
+    else if (message.kind === "end") this.end = message;
+    else {
+      this.byteCount += body.length + heldMessageBytes;
+      if (message.kind === "found") this.#foundCount++;
+      this.messages.push({ message, body });
+    }
+  }
+
+  /** Whether it is all that the leaf has, and no more than this. Each found result may count for the search, and be shown. */
+  fits({ matches, displayed, taken }: Granted): boolean {
+    if (this.end === undefined) return false;
+    const { counts } = this.end;
+    const isWithin = (count: number, max: number | undefined): boolean =>
+      max === undefined || count + this.#foundCount <= max;
+    return (
+      isWithin(counts.matches, matches) &&
+      isWithin(counts.displayed, displayed) &&
+      taken.every((max, i) => isWithin(counts.taken?.[i] ?? 0, max))
+    );
   }
 }
 

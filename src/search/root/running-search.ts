@@ -200,7 +200,7 @@ export class RunningSearch implements SourceListener {
 
   /**
    * Nodes have no memory in common in which they could count, so if there are limits, one after the other gets what those
-   * before it have left: that is exact, if not fast.
+   * before it have left.
    */
   async #runSources(): Promise<void> {
     let first = 0;

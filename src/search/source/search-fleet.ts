@@ -13,7 +13,7 @@ export interface SearchFleet {
   readonly idBase: number;
   /** Throws `not-implemented` if several nodes cannot answer this yet as one would. */
   requireSearchable(request: SearchRequest, plan: SearchPlan): void;
-  /** The sources of a search, in the order of nodes; `local` is that of this node, and `has` tells whether it has a repository. */
+  /** The sources of a search, `local` first, which is that of this node; `has` tells whether it has a repository. */
   openSources(
     search: SourcedSearch,
     root: SourceRoot,

@@ -16,7 +16,7 @@ import { RemoteSource } from "../../../src/search/fleet/remote-source.js";
 import { searchLimits } from "../../../src/search/limits/search-limits.js";
 import { nodeIdSpan } from "../../../src/search/source/search-fleet.js";
 import type { SearchSource, SourceRoot } from "../../../src/search/source/search-source.js";
-import { FrameChannel } from "../../../src/wire/frame-channel.js";
+import { FrameChannel, type FrameReceiver } from "../../../src/wire/frame-channel.js";
 import type { Frame } from "../../../src/wire/frames.js";
 import { streamPair } from "../../support/channel-pair.js";
 
@@ -34,25 +34,31 @@ interface Site {
   readonly asked: () => Asked;
   readonly say: (message: object, body?: string) => Promise<void>;
   readonly breakOff: () => Promise<void>;
+  /** Gives the source its turn, unless it had it from the start. */
+  readonly run: () => Promise<void>;
   readonly pace: { unreadBytes: number; pendingBytes: number };
   readonly ended: Promise<void>;
 }
 
 /** A source whose leaf is the test. Its search has a limit of 10 matches unless the query says something else. */
-function site(query: string, claims: ReadonlyMap<string, string> = new Map()): Site {
+function site(query: string, claims: ReadonlyMap<string, string> = new Map(), isWaiting = false): Site {
   const request = { ...ownRequest(query, operatorViewer, ""), receipt: "report" } as const;
   const limits = searchLimits(plan(query), request, { defaultCount: 10, defaultTimeoutMs: 1000, maxTimeoutMs: 1000 });
   const control = ControlBlock.allocate(1, 1000, 1);
-  const [here, there] = streamPair();
+  let leaf: FrameChannel | undefined;
   const [batches, found, heard]: [number[], string[], Frame["head"][]] = [[], [], []];
   let asked: Asked | undefined;
-  const leaf = new FrameChannel(there, {
-    frame: ({ head, body }) => {
-      heard.push(head);
-      if (head["kind"] === "ask") asked = deserialize(body) as Asked;
-    },
-    closed: () => undefined,
-  });
+  const open = (receiver: FrameReceiver): FrameChannel => {
+    const [here, there] = streamPair();
+    leaf = new FrameChannel(there, {
+      frame: ({ head, body }) => {
+        heard.push(head);
+        if (head["kind"] === "ask") asked = deserialize(body) as Asked;
+      },
+      closed: () => undefined,
+    });
+    return new FrameChannel(here, receiver);
+  };
   const pace = { unreadBytes: 0, pendingBytes: 0 };
   const root: SourceRoot = {
     listener: {
@@ -72,8 +78,8 @@ function site(query: string, claims: ReadonlyMap<string, string> = new Map()): S
   const source: SearchSource = new RemoteSource(
     { request, plan: plan(query), limits, control, claims: undefined, startedMs: 0 },
     root,
-    { name: "leaf", idBase, open: (receiver) => new FrameChannel(here, receiver) },
-    { creditBytes: 100, claim: (repository, node) => claims.get(repository) ?? node, log: silentLog() },
+    { name: "leaf", idBase, open },
+    { creditBytes: 1000, claim: (repository, node) => claims.get(repository) ?? node, log: silentLog() },
   );
   const settle = () => new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)));
   return {
@@ -87,15 +93,16 @@ function site(query: string, claims: ReadonlyMap<string, string> = new Map()): S
       return asked;
     },
     say: (message, body = "") => {
-      leaf.send(message, Buffer.from(body));
+      leaf?.send(message, Buffer.from(body));
       return settle();
     },
     breakOff: () => {
-      leaf.close();
+      leaf?.close();
       return settle();
     },
     pace,
-    ended: source.run(),
+    run: () => source.run(),
+    ended: isWaiting ? Promise.resolve() : source.run(),
   };
 }
 
@@ -133,7 +140,7 @@ t.test("a leaf is asked, granted what is left, and passes on what it finds", asy
   await say(prepared("x"));
   t.same(asked().plan, plan("x"));
   t.match(heard, [
-    { kind: "ask", creditBytes: 100 },
+    { kind: "ask", creditBytes: 1000 },
     { kind: "go", matchCountMax: 10, displayCountMax: 10 },
   ]);
   await say(batch(2), '{"a":1}');
@@ -172,6 +179,64 @@ t.test("credit is returned when the client has read", async (t) => {
     [{ kind: "credit", bytes: 60 }],
   );
   source.giveUp();
+});
+
+t.test("what a leaf finds before its turn is held until it is known whether it may", async (t) => {
+  const untouched = site("x", new Map(), true);
+  await untouched.say(prepared("x"));
+  await untouched.say(batch(2), "{}");
+  t.same([untouched.batches, untouched.control.matchCount], [[], 0], "held");
+  void untouched.run();
+  t.same([untouched.batches, untouched.control.matchCount], [[2], 2], "nothing was taken before it");
+  await untouched.say(batch(3), "{}");
+  t.same(untouched.batches, [2, 2], "and it goes on");
+  untouched.source.giveUp();
+
+  const fitting = site("x", new Map(), true);
+  await fitting.say(prepared("x"));
+  await fitting.say(batch(4), "{}");
+  fitting.control.addMatches(6);
+  const run = fitting.run();
+  t.same(fitting.batches, [], "it may find more");
+  await fitting.say(end("x", 4));
+  await run;
+  t.same(
+    [fitting.batches, fitting.control.matchCount, fitting.heard.filter(({ kind }) => kind === "ask").length],
+    [[2], 10, 1],
+    "exactly what was left",
+  );
+
+  const tooMany = site("x", new Map(), true);
+  await tooMany.say(prepared("x"));
+  await tooMany.say(batch(5), "{}");
+  await tooMany.say(end("x", 5));
+  tooMany.control.addMatches(6);
+  void tooMany.run();
+  await tooMany.say(prepared("x"));
+  t.match(tooMany.heard.slice(2), [{ kind: "ask" }, { kind: "go", matchCountMax: 4 }], "asked again");
+  t.same(tooMany.batches, [], "what it had found is dropped");
+  await tooMany.say(batch(4), "{}");
+  t.same([tooMany.batches, tooMany.control.matchCount], [[2], 10]);
+  tooMany.source.giveUp();
+
+  const waiting = site("x", new Map(), true);
+  await waiting.say(prepared("x"));
+  await waiting.say({ kind: "state", counts: counts(1), isParked: true });
+  waiting.control.addMatches(6);
+  void waiting.run();
+  await waiting.say({ kind: "state", counts: counts(1), isParked: true });
+  t.match(waiting.heard.at(-1), { kind: "go", matchCountMax: 4 }, "it waits for credit, which it does not get");
+  waiting.source.giveUp();
+
+  const late = site("x", new Map(), true);
+  await late.say(prepared("x"));
+  await late.say(batch(2), "{}");
+  await late.say(end("x", 2));
+  late.control.addMatches(11);
+  late.control.stopAtLimit();
+  await late.run();
+  t.same([late.batches, late.control.matchCount], [[], 11], "after the limit nothing is wanted");
+  t.equal(late.source.part({ all: false, options: new Set() }, true).failures.count, 0);
 });
 
 t.test("a limit that is reached elsewhere stops the leaf", async (t) => {
