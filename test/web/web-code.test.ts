@@ -257,14 +257,14 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
 
   await t.test("a Markdown file is rendered, and shown as its source where the address says so", async (t) => {
     await withPage(t, browser, at("/-/blob/seen/look.md"), {}, async (page) => {
-      await page.getByRole("heading", { name: "Look", exact: true }).waitFor();
-      // Code has colours if there is time for them, which a busy machine has the second time.
-      await until("the code has colours", async () => {
+      // A text is rendered and its code has colours if there is time for it, which a busy machine has the second time.
+      await until("it is rendered, with colours", async () => {
+        await page.locator(".markup, .file-lines").first().waitFor();
         if ((await page.locator(".markup .hljs-keyword").getByText("const").count()) > 0) return true;
         await page.reload();
-        await page.getByRole("heading", { name: "Look", exact: true }).waitFor();
         return false;
       });
+      await page.getByRole("heading", { name: "Look", exact: true }).waitFor();
       await becomes(t, () => page.evaluate("document.querySelector('.markup img')?.naturalWidth"), 1, "its image");
       t.equal(await page.locator(".markup img").count(), 1, "one from elsewhere is its text");
       await page.getByText("far", { exact: false }).first().waitFor();
