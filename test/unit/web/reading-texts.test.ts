@@ -2,6 +2,7 @@
 import t from "tap";
 import { countUses, groupReferences } from "../../../src/web/code/names/reference-groups.js";
 import { textWithCode } from "../../../src/web/code/names/name-text.js";
+import { findScopes, scopesAbove, type ScopeSymbol } from "../../../src/web/code/files/scopes.js";
 import { splitMessage } from "../../../src/web/code/commits/message-links.js";
 import { hasSwitch, readLineRange, withLineRange, withSwitch } from "../../../src/web/code/files/line-range.js";
 import { itemAtLine, leaveOutLocals, type OutlineItem } from "../../../src/web/code/files/outline-items.js";
@@ -131,4 +132,49 @@ t.test("uses by repository, and those whose path has a text", async (t) => {
   t.equal(shown("two/main"), "b/two 1 main.go");
   t.equal(shown("nowhere"), "");
   t.equal(countUses({ lines: [] }), 0);
+});
+
+t.test("where functions and classes end", async (t) => {
+  /** "FROM-TO", of the functions (`fn`) and values (`val`) of a text. */
+  const found = (text: string): string => {
+    const lines = text.split("\n");
+    const symbols = lines.flatMap((line, at): ScopeSymbol[] => {
+      if (line.includes("fn ")) return [{ kind: "FUNCTION", line: at }];
+      return line.includes("val ") ? [{ kind: "CONSTANT", line: at }] : [];
+    });
+    return findScopes(symbols, lines)
+      .map(({ from, to }) => `${from}-${to}`)
+      .join(" ");
+  };
+  for (const [text, scopes] of [
+    ["fn a() {\n  x\n}\n\nfn b() {\n}", "1-3 5-6"],
+    ["fn a {\n  fn b(\n    x\n  ) {\n    y\n  }\n\n  z\n}", "1-9 2-6"],
+    ["int fn a()\n{\n\tx;\nout:\n#ifdef A\n\ty;\n#endif\n}\nint b;", "1-8"],
+    ["fn a() {\n  if (x) {\n    `text\nat the left`;\n  }\n}\nx", "1-6"],
+    ["fn a() { if\n} else {\n  x\n}\n", "1-4"],
+    ["fn a(x):  # why\n    y\n\n    z\n\n# next\nfn b(\n    x,\n):\n    y\nend", "1-4 7-11"],
+    ["fn a\n  x\n  y.each {\n  }\nend\nfn b\n  z\nend", "1-5 6-8"],
+    ["fn proto();\nfn one() {}\nfn two() { x }\n", ""],
+    ["val a = 1\nval b = () => {\n  x\n};\nval c = {\n  x\n}", "2-4"],
+    ["#define fn a \\\n  x", ""],
+    ["fn never {\n  x\n  y", "1-3"],
+    ["", ""],
+  ] as const)
+    t.equal(found(text), scopes, text);
+  const deep = Array.from({ length: 500 }, (_, i) => `${" ".repeat(i)}fn a {`);
+  const some = findScopes(deep.map((_, line) => ({ kind: "FUNCTION", line })), deep).length;
+  t.ok(some > 10 && some < 400, `the work is limited: ${some}`);
+});
+
+t.test("the lines of the scopes around what is seen", async (t) => {
+  const scopes = [
+    { from: 1, to: 100 },
+    { from: 10, to: 50 },
+    { from: 12, to: 20 },
+    { from: 60, to: 90 },
+  ];
+  for (const [top, ...lines] of [[1], [2, 1], [9, 1], [11, 1, 10, 12], [10, 1, 10], [17, 1, 10, 12], [20, 1, 10], [49, 1, 10], [59, 1], [100, 1], [101]])
+    t.same(scopesAbove(scopes, top ?? 0), lines, `from line ${top}`);
+  const deep = Array.from({ length: 9 }, (_, i) => ({ from: i + 1, to: 100 }));
+  t.same(scopesAbove(deep, 50), [6, 7, 8, 9], "of many, the inner ones");
 });

@@ -38,6 +38,8 @@ export class FileView {
   readonly #events: FileViewEvents;
   readonly #observer: IntersectionObserver;
   readonly #seen = new Set<number>();
+  /** Lines below the bars that something else covers. */
+  coveredLines = 0;
   #highlighting: Highlighting = [];
   #blame: BlameNotes | undefined;
   #selected: LineRange | undefined;
@@ -97,13 +99,22 @@ export class FileView {
   reveal(line: number): void {
     this.#makeLinesOf({ from: line, to: line });
     const { top = 0, bottom = 0 } = this.#lines[line - 1]?.getBoundingClientRect() ?? {};
-    if (top < coveredPixels || bottom > window.innerHeight) this.scrollTo(line);
+    const covered = coveredPixels + this.coveredLines * (bottom - top);
+    if (top < covered || bottom > window.innerHeight) this.scrollTo(line);
   }
 
-  /** The number of the first line below the bars at the top of the window. */
-  topLine(): number {
-    const first = Math.max(0, countAbove(this.#chunks) - 1) * chunkLineCount;
-    return first + Math.max(1, countAbove(this.#lines.slice(first, first + chunkLineCount)));
+  /** The number of the first line below the bars at the top of the window, which end at `edge`. */
+  topLine(edge = coveredPixels): number {
+    const first = Math.max(0, countAbove(this.#chunks, edge) - 1) * chunkLineCount;
+    return first + Math.max(1, countAbove(this.#lines.slice(first, first + chunkLineCount), edge));
+  }
+
+  /** What a line shows, once more. */
+  copyOfLine(line: number): DocumentFragment {
+    this.#makeLinesOf({ from: line, to: line });
+    const copy = document.createDocumentFragment();
+    for (const child of this.#lines[line - 1]?.querySelector("code")?.childNodes ?? []) copy.append(child.cloneNode(true));
+    return copy;
   }
 
   /** Shows before the first line of each hunk the commit, and what was there before it; undefined hides all. */
@@ -212,10 +223,10 @@ export class FileView {
 }
 
 /** How many of them, which follow each other, begin above the end of the bars. Those that were not made do not. */
-function countAbove(elements: readonly (HTMLElement | undefined)[]): number {
+function countAbove(elements: readonly (HTMLElement | undefined)[], edge: number): number {
   return lowerBoundBy(
     elements.length,
-    (at) => (elements[at]?.getBoundingClientRect().top ?? Number.POSITIVE_INFINITY) <= coveredPixels,
+    (at) => (elements[at]?.getBoundingClientRect().top ?? Number.POSITIVE_INFINITY) <= edge,
   );
 }
 

@@ -5,6 +5,7 @@ import type { PagePath } from "../../../model/page-path.js";
 import { address, navigate } from "../../route/router.js";
 import { painted } from "../../ui/delay.js";
 import { addKeys } from "../../ui/keys.js";
+import { readChoice, storeChoice } from "../../ui/stored-choice.js";
 import { loadPart } from "../../route/load-part.js";
 import { readBlame, FileView, readHighlighting } from "./file-view.js";
 import { blameSwitch, hasSwitch, lineRangeText, readLineRange, withSwitch } from "./line-range.js";
@@ -81,6 +82,18 @@ export function useNames(view: Signal<FileView | undefined>): Signal<NameParts |
   return parts;
 }
 
+const scopesKey = "code-scopes";
+
+/** Whether the first lines of what is around the text stay in sight: in all files, unless someone chose otherwise. */
+export function useScopesChoice(): { readonly isOn: boolean; readonly toggle: () => void } {
+  const isOn = useSignal(readChoice(scopesKey) !== "off");
+  const toggle = (): void => {
+    isOn.value = !isOn.peek();
+    storeChoice(scopesKey, isOn.peek() ? "on" : "off");
+  };
+  return { isOn: isOn.value, toggle };
+}
+
 type NameParts = typeof import("../names/names.js");
 
 export interface BlameState {
@@ -125,6 +138,7 @@ export function useBlame(path: PagePath, view: Signal<FileView | undefined>, err
 export interface FileActions {
   readonly wrap: () => void;
   readonly outline: () => void;
+  readonly scopes: () => void;
   readonly blame: () => void;
   readonly permalink: () => void;
 }
@@ -137,6 +151,7 @@ export function useFileKeys(actions: FileActions, file: string): void {
         { key: "y", what: "Go to the permanent address of the file", act: actions.permalink },
         { key: "b", what: "Show or hide who changed each line last", act: actions.blame },
         { key: "w", what: "Wrap long lines", act: actions.wrap },
+        { key: "s", what: "Keep the lines that begin the function and the class in sight, or not", act: actions.scopes },
         { key: "o", what: "Show or hide the outline of the file", act: actions.outline },
       ]),
     [file],

@@ -13,7 +13,7 @@ import { hostFragment, readLineRange, withLineRange } from "./line-range.js";
 import { Outline } from "./outline.js";
 import { usePart } from "../../route/load-part.js";
 import { addressOfView, asksForRendered, fileKind } from "./rendered/file-kind.js";
-import { type FileActions, useBlame, useFileKeys, useFileView, useNames } from "./text-file-state.js";
+import { type FileActions, useBlame, useFileKeys, useFileView, useNames, useScopesChoice } from "./text-file-state.js";
 import { formatAmount } from "../../ui/numbers.js";
 
 interface TextFileProps {
@@ -33,7 +33,9 @@ export function TextFile({ path, text, oid }: TextFileProps) {
   const isRendered = kind !== undefined && asksForRendered(address.value);
   const rendered = usePart(isRendered, () => import("./rendered/rendered-file.js"));
   const blame = useBlame(path, view, error);
+  const scopes = useScopesChoice();
   const actions: FileActions = {
+    scopes: scopes.toggle,
     wrap: () => (isWrapped.value = !isWrapped.peek()),
     outline: () => (hasOutline.value = !hasOutline.peek()),
     blame: blame.toggle,
@@ -44,6 +46,8 @@ export function TextFile({ path, text, oid }: TextFileProps) {
   useFileKeys(actions, `${oid}/${path.path}`);
   const names = useNames(view);
   const Names = names.value?.Names;
+  // They come after what is more urgent.
+  const scopeLines = usePart(scopes.isOn && names.value !== undefined, () => import("./scope-lines.js"));
   return (
     <section class="panel file" aria-label={path.path}>
       <h1 class="unseen">{path.path}</h1>
@@ -71,6 +75,7 @@ export function TextFile({ path, text, oid }: TextFileProps) {
               act={actions.blame}
             />
             <Switch label="Wrap" isOn={isWrapped.value} act={actions.wrap} />
+            <Switch label="Scopes" isOn={scopes.isOn} act={actions.scopes} />
           </>
         )}
         <FileLinks path={path} />
@@ -83,6 +88,9 @@ export function TextFile({ path, text, oid }: TextFileProps) {
             Permalink: oid && new URL(permanentUrl(path, oid), address.value).href,
           }}
         />
+        {scopes.isOn && !isRendered && scopeLines.part !== undefined && view.value !== undefined && (
+          <scopeLines.part.ScopeLines path={path} text={text} view={view.value} />
+        )}
       </div>
       {error.value !== undefined && (
         <Notice kind="bad">

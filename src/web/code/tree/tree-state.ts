@@ -3,6 +3,7 @@ import { isObject } from "../../../base/is-object.js";
 import type { PagePath } from "../../../model/page-path.js";
 import { ApiError } from "../../api/api-error.js";
 import { graphql } from "../../api/graphql.js";
+import { readChoice, storeChoice } from "../../ui/stored-choice.js";
 import { KeptList } from "../../ui/kept-list.js";
 
 type Place = Pick<PagePath, "name" | "revision">;
@@ -41,12 +42,12 @@ const wideMin = 1000;
 export const treeIsShown = signal(readShown());
 
 function readShown(): boolean {
-  return window.innerWidth >= wideMin && (readStored(shownKey) ?? "yes") === "yes";
+  return window.innerWidth >= wideMin && (readChoice(shownKey) ?? "yes") === "yes";
 }
 
 export function showTree(isShown: boolean): void {
   treeIsShown.value = isShown;
-  store(shownKey, isShown ? "yes" : "no");
+  storeChoice(shownKey, isShown ? "yes" : "no");
 }
 
 /** The folders of a repository that are open in this tab, the latest one last. */
@@ -214,21 +215,4 @@ async function readFolder({ name, revision }: Place, path: string): Promise<Fold
     return { name: entry, path: path === "" ? entry : `${path}/${entry}`, url, kind };
   });
   return { commit, entries, hasMore: all.length > entries.length };
-}
-
-/** Undefined also where the browser keeps nothing: it may refuse the storage itself. */
-function readStored(key: string): string | undefined {
-  try {
-    return localStorage.getItem(key) ?? undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function store(key: string, value: string): void {
-  try {
-    localStorage.setItem(key, value);
-  } catch {
-    // It is full or switched off: the choice is then forgotten with the page.
-  }
 }
