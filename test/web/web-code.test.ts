@@ -472,6 +472,52 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
     });
   });
 
+  await t.test("the function around what is read stays in sight, and a line has a menu", async (t) => {
+    await until("symbols are known", async () => (await daemon.metric("trawl_index_shards_without_symbols")) === 0);
+    await withPage(t, browser, at("/-/blob/part.c"), {}, async (page) => {
+      const scopes = page.getByRole("navigation", { name: "Around these lines" });
+      const above = scopes.getByRole("link", { name: "int part_10(void)" });
+      // Twice, because the bar of the file moves until it sticks.
+      const scroll = `scrollBy(0, document.querySelector('.line[data-line="43"]').getBoundingClientRect().top -
+        document.querySelector(".file-tools").getBoundingClientRect().bottom)`;
+      const scrollThere = async (): Promise<void> => {
+        await page.locator('.line[data-line="43"]').waitFor();
+        for (let i = 0; i < 2; i++) await page.evaluate(scroll);
+      };
+      await scrollThere();
+      await above.waitFor();
+      t.equal(await scopes.getByRole("link").count(), 1);
+      t.same(await findViolations(page), []);
+      await page.keyboard.press("s");
+      await above.waitFor({ state: "detached" });
+      await page.reload();
+      await page.getByRole("button", { name: "Scopes", pressed: false }).click();
+      await scrollThere();
+      await above.click();
+      await page.waitForURL(/part\.c\?L41$/);
+
+      const button = page.getByRole("button", { name: "What can be done with line 41" });
+      const menu = page.getByRole("region", { name: "Line 41" });
+      await button.click();
+      const first = menu.getByRole("button", { name: "Copy permalink" }).and(page.locator(":focus"));
+      await first.waitFor();
+      t.same(await findViolations(page), []);
+      await page.keyboard.press("Escape");
+      await menu.waitFor({ state: "hidden" });
+      await page.keyboard.press("m");
+      await first.waitFor();
+      for (let i = 0; i < 2; i++) await page.keyboard.press("ArrowDown");
+      await page.keyboard.press("Enter");
+      await page.waitForURL(/part\.c\?L41&blame$/);
+      await page.setViewportSize({ width: 375, height: 700 });
+      await page.emulateMedia({ colorScheme: "dark" });
+      await button.click();
+      await menu.getByRole("button", { name: "Hide blame" }).waitFor();
+      t.same(await findViolations(page), []);
+      t.equal(await page.evaluate("document.documentElement.scrollWidth"), 375);
+    });
+  });
+
   await t.test("what a name means is shown beside it, by pointer and by keys", async (t) => {
     await until("symbols are known", async () => (await daemon.metric("trawl_index_shards_without_symbols")) === 0);
     const options = { allowed: [/status of (401|429|502)/] };

@@ -162,7 +162,10 @@ t.test("where functions and classes end", async (t) => {
   ] as const)
     t.equal(found(text), scopes, text);
   const deep = Array.from({ length: 500 }, (_, i) => `${" ".repeat(i)}fn a {`);
-  const some = findScopes(deep.map((_, line) => ({ kind: "FUNCTION", line })), deep).length;
+  const some = findScopes(
+    deep.map((_, line) => ({ kind: "FUNCTION", line })),
+    deep,
+  ).length;
   t.ok(some > 10 && some < 400, `the work is limited: ${some}`);
 });
 
@@ -173,7 +176,19 @@ t.test("the lines of the scopes around what is seen", async (t) => {
     { from: 12, to: 20 },
     { from: 60, to: 90 },
   ];
-  for (const [top, ...lines] of [[1], [2, 1], [9, 1], [11, 1, 10, 12], [10, 1, 10], [17, 1, 10, 12], [20, 1, 10], [49, 1, 10], [59, 1], [100, 1], [101]])
+  for (const [top, ...lines] of [
+    [1],
+    [2, 1],
+    [9, 1],
+    [11, 1, 10, 12],
+    [10, 1, 10],
+    [17, 1, 10, 12],
+    [20, 1, 10],
+    [49, 1, 10],
+    [59, 1],
+    [100, 1],
+    [101],
+  ])
     t.same(scopesAbove(scopes, top ?? 0), lines, `from line ${top}`);
   const deep = Array.from({ length: 9 }, (_, i) => ({ from: i + 1, to: 100 }));
   t.same(scopesAbove(deep, 50), [6, 7, 8, 9], "of many, the inner ones");

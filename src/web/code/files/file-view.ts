@@ -38,8 +38,12 @@ export class FileView {
   readonly #events: FileViewEvents;
   readonly #observer: IntersectionObserver;
   readonly #seen = new Set<number>();
+  /** The button in the first selected line. */
+  #menu: HTMLElement | undefined;
   /** Lines below the bars that something else covers. */
   coveredLines = 0;
+  /** Called when copies of lines have colours. */
+  whenHighlighted: () => void = () => undefined;
   #highlighting: Highlighting = [];
   #blame: BlameNotes | undefined;
   #selected: LineRange | undefined;
@@ -82,12 +86,26 @@ export class FileView {
   highlight(highlighting: Highlighting): void {
     this.#highlighting = highlighting;
     for (const chunk of this.#seen) this.#highlightChunk(chunk);
+    this.whenHighlighted();
   }
 
   select(range: LineRange | undefined): void {
     for (const line of this.#linesOf(this.#selected)) line.classList.remove("selected");
     this.#selected = range;
-    for (const line of this.#linesOf(range)) line.classList.add("selected");
+    this.#menu?.remove();
+    const lines = this.#linesOf(range);
+    for (const line of lines) line.classList.add("selected");
+    if (range !== undefined && lines[0] !== undefined) lines[0].prepend((this.#menu = menuButton(range)));
+  }
+
+  /** Opens what can be done with the selected lines. */
+  openMenu(): void {
+    this.#menu?.click();
+  }
+
+  /** The text of lines as the file has it. */
+  textOfLines({ from, to }: LineRange): string {
+    return this.#text.slice(from - 1, to).join("\n");
   }
 
   scrollTo(line: number): void {
@@ -112,8 +130,12 @@ export class FileView {
   /** What a line shows, once more. */
   copyOfLine(line: number): DocumentFragment {
     this.#makeLinesOf({ from: line, to: line });
+    const chunk = Math.floor((line - 1) / chunkLineCount);
+    // One that was seen has its colours.
+    if (!this.#seen.has(chunk)) this.#highlightChunk(chunk);
     const copy = document.createDocumentFragment();
-    for (const child of this.#lines[line - 1]?.querySelector("code")?.childNodes ?? []) copy.append(child.cloneNode(true));
+    for (const child of this.#lines[line - 1]?.querySelector("code")?.childNodes ?? [])
+      copy.append(child.cloneNode(true));
     return copy;
   }
 
@@ -220,6 +242,15 @@ export class FileView {
     const text = String(window.getSelection()).trim();
     this.#events.choose(/^[\p{L}\p{N}_]{2,200}$/u.test(text) ? text : "");
   };
+}
+
+/** The element that the button in a selected line opens. */
+export const lineMenuId = "line-menu";
+
+function menuButton({ from, to }: LineRange): HTMLElement {
+  const label = from === to ? `What can be done with line ${from}` : `What can be done with lines ${from} to ${to}`;
+  const attributes = { type: "button", class: "line-menu-button", popovertarget: lineMenuId, "aria-label": label };
+  return element("button", { ...attributes, title: `${label} (m)` }, "⋯");
 }
 
 /** How many of them, which follow each other, begin above the end of the bars. Those that were not made do not. */

@@ -39,6 +39,12 @@ export function ScopeLines({ path, text, view }: ScopeLinesProps) {
   const lines = useMemo(() => text.split("\n"), [text]);
   const scopes = useScopes(path, lines);
   const shown = useSignal<readonly number[]>([]);
+  const isColoured = useSignal(false);
+  useEffect(() => {
+    view.whenHighlighted = () => {
+      isColoured.value = true;
+    };
+  }, [view, isColoured]);
   useEffect(() => {
     let frame = 0;
     const look = (): void => {
@@ -71,19 +77,26 @@ export function ScopeLines({ path, text, view }: ScopeLinesProps) {
           <span class="scope-number" style={{ width: gutter }}>
             {line}
           </span>
-          <ScopeCode view={view} line={line} />
+          <ScopeCode view={view} line={line} isColoured={isColoured.value} />
         </a>
       ))}
     </nav>
   );
 }
 
+interface ScopeCodeProps {
+  readonly view: FileView;
+  readonly line: number;
+  /** Whether the file has its colours. */
+  readonly isColoured: boolean;
+}
+
 /** The line as it is in the file, with its colours if they are there. */
-function ScopeCode({ view, line }: { readonly view: FileView; readonly line: number }) {
+function ScopeCode({ view, line, isColoured }: ScopeCodeProps) {
   const host = useRef<HTMLElement>(null);
   useLayoutEffect(() => {
     host.current?.replaceChildren(view.copyOfLine(line));
-  }, [view, line]);
+  }, [view, line, isColoured]);
   return <code ref={host} />;
 }
 
@@ -103,7 +116,10 @@ function useScopes({ name, revision, path }: PagePath, lines: readonly string[])
   return scopes.value;
 }
 
-async function readSymbols(place: Omit<Variables, "kinds" | "after">, signal: AbortSignal): Promise<readonly ScopeSymbol[]> {
+async function readSymbols(
+  place: Omit<Variables, "kinds" | "after">,
+  signal: AbortSignal,
+): Promise<readonly ScopeSymbol[]> {
   const found: ScopeSymbol[] = [];
   let after: string | null = null;
   for (let page = 0; page < pagesMax; page++) {

@@ -111,7 +111,11 @@ function lastLine(
 /** Whether what begins here has a body in braces, one that is indented, or none. */
 function headKind(first: number, lines: readonly string[], indents: readonly number[]): "braces" | "indent" | "none" {
   for (let at = first; at < Math.min(lines.length, first + headLinesMax); at++) {
-    const text = (lines[at] ?? "").slice(0, lineLengthMax).split(/\s(?:\/\/|#)/, 1)[0]?.trimEnd() ?? "";
+    const text =
+      (lines[at] ?? "")
+        .slice(0, lineLengthMax)
+        .split(/\s(?:\/\/|#)/, 1)[0]
+        ?.trimEnd() ?? "";
     if (text.endsWith("{")) return "braces";
     if (text.endsWith(":")) return "indent";
     if (text.endsWith(";") || (text.endsWith("}") && at === first)) return "none";

@@ -139,6 +139,7 @@ export interface FileActions {
   readonly wrap: () => void;
   readonly outline: () => void;
   readonly scopes: () => void;
+  readonly menu: () => void;
   readonly blame: () => void;
   readonly permalink: () => void;
 }
@@ -150,8 +151,13 @@ export function useFileKeys(actions: FileActions, file: string): void {
       addKeys([
         { key: "y", what: "Go to the permanent address of the file", act: actions.permalink },
         { key: "b", what: "Show or hide who changed each line last", act: actions.blame },
+        { key: "m", what: "Open the menu of the selected lines", act: actions.menu },
         { key: "w", what: "Wrap long lines", act: actions.wrap },
-        { key: "s", what: "Keep the lines that begin the function and the class in sight, or not", act: actions.scopes },
+        {
+          key: "s",
+          what: "Keep the lines that begin the function and the class in sight, or not",
+          act: actions.scopes,
+        },
         { key: "o", what: "Show or hide the outline of the file", act: actions.outline },
       ]),
     [file],

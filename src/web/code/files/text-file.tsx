@@ -1,6 +1,7 @@
 import "./file.css";
 import { scrollable } from "../../ui/scrollable.js";
 import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import { type PagePath, pageUrl } from "../../../model/page-path.js";
 import { useGraphql } from "../../api/use-graphql.js";
@@ -9,6 +10,7 @@ import { ErrorText, Failure, Notice } from "../../ui/states.js";
 import { repositoryFilter, searchUrl } from "../code-urls.js";
 import { CopyMenu } from "./copy-menu.js";
 import { GoToLine } from "./go-to-line.js";
+import type { HostLink } from "./line-menu.js";
 import { hostFragment, readLineRange, withLineRange } from "./line-range.js";
 import { Outline } from "./outline.js";
 import { usePart } from "../../route/load-part.js";
@@ -36,6 +38,7 @@ export function TextFile({ path, text, oid }: TextFileProps) {
   const scopes = useScopesChoice();
   const actions: FileActions = {
     scopes: scopes.toggle,
+    menu: () => view.peek()?.openMenu(),
     wrap: () => (isWrapped.value = !isWrapped.peek()),
     outline: () => (hasOutline.value = !hasOutline.peek()),
     blame: blame.toggle,
@@ -46,6 +49,9 @@ export function TextFile({ path, text, oid }: TextFileProps) {
   useFileKeys(actions, `${oid}/${path.path}`);
   const names = useNames(view);
   const Names = names.value?.Names;
+  const range = readLineRange(address.value);
+  const permalink = oid && new URL(permanentUrl(path, oid), address.value).href;
+  const lineMenu = usePart(range !== undefined && view.value !== undefined, () => import("./line-menu.js"));
   // They come after what is more urgent.
   const scopeLines = usePart(scopes.isOn && names.value !== undefined, () => import("./scope-lines.js"));
   return (
@@ -79,13 +85,30 @@ export function TextFile({ path, text, oid }: TextFileProps) {
           </>
         )}
         <FileLinks path={path} />
-        {view.value !== undefined && <HostLinks path={path} />}
+        {view.value !== undefined && (
+          <HostLinks path={path}>
+            {(hosts) =>
+              range !== undefined &&
+              !isRendered &&
+              lineMenu.part !== undefined && (
+                <lineMenu.part.LineMenu
+                  range={range}
+                  permalink={permalink}
+                  readText={() => view.peek()?.textOfLines(range) ?? ""}
+                  hasBlame={blame.state.value !== "off"}
+                  toggleBlame={actions.blame}
+                  hosts={hosts}
+                />
+              )
+            }
+          </HostLinks>
+        )}
         {view.value !== undefined && !isRendered && <GoToLine lineCount={view.value.lineCount} />}
         <CopyMenu
           forms={{
             Path: path.path,
             Text: text,
-            Permalink: oid && new URL(permanentUrl(path, oid), address.value).href,
+            Permalink: permalink,
           }}
         />
         {scopes.isOn && !isRendered && scopeLines.part !== undefined && view.value !== undefined && (
@@ -161,18 +184,28 @@ const hostsQuery = `query FileHosts($name: String!, $revision: String!, $path: S
 
 const hostNames: Readonly<Record<string, string>> = { GITHUB: "GitHub", GITLAB: "GitLab", BITBUCKETCLOUD: "Bitbucket" };
 
+interface HostLinksProps extends Pick<TextFileProps, "path"> {
+  /** What else leads there. */
+  readonly children: (hosts: readonly HostLink[]) => ComponentChildren;
+}
+
 /** The same file where the repository comes from. */
-function HostLinks({ path: { name, revision, path } }: Pick<TextFileProps, "path">) {
+function HostLinks({ path: { name, revision, path }, children }: HostLinksProps) {
   const { answer } = useGraphql("FileHosts", hostsQuery, { name, revision, path });
-  const links = (answer.kind === "ready" && answer.value.repository?.commit?.blob?.externalURLs) || [];
+  const found = (answer.kind === "ready" && answer.value.repository?.commit?.blob?.externalURLs) || [];
   const lines = readLineRange(address.value);
+  const hosts = found.map(({ url, serviceKind }) => ({
+    name: hostNames[serviceKind ?? ""] ?? "Code host",
+    url: url + hostFragment(serviceKind, lines),
+  }));
   return (
     <>
-      {links.map(({ url, serviceKind }) => (
-        <a key={url} class="button quiet" href={url + hostFragment(serviceKind, lines)} rel="noreferrer">
-          {hostNames[serviceKind ?? ""] ?? "Code host"}
+      {hosts.map(({ name: host, url }) => (
+        <a key={url} class="button quiet" href={url} rel="noreferrer">
+          {host}
         </a>
       ))}
+      {children(hosts)}
     </>
   );
 }
