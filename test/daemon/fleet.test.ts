@@ -10,6 +10,7 @@ import { repositoryCases } from "../cases/repositories.js";
 import { revisionCases } from "../cases/revisions.js";
 import { type DaemonProcess, eventsOf } from "../support/daemon.js";
 import { type FleetSite, startFleet } from "../support/fleet-site.js";
+import { ask as askGraphql } from "../support/graphql.js";
 import { inLongRuns, isFull, rounds, scaled } from "../support/full-run.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { fc, runs, seed } from "../support/property.js";
@@ -196,6 +197,9 @@ t.test("what several nodes cannot answer is refused, and no answer of one node l
   t.match((await node.stream("e", "literal", { duplicates: "1" })).map(({ data }) => data).join(), /not available/);
   for (const parameter of ["watch=1", "resume=1", "since=x"])
     t.equal((await node.get(`/.api/search/stream?q=e&${parameter}`)).status, 501, parameter);
+  const query = `query { search(query: "e", version: V3) { results { alert { title } } } }`;
+  const answer = JSON.stringify(await askGraphql(node.url, query));
+  t.match(answer, /Only one node was searched/, "GraphQL searches one node, and says so");
 });
 
 t.test("a client that does not read stops the leaf, and holds little memory", async (t) => {

@@ -127,6 +127,7 @@ export class LeafSearch implements FrameReceiver, SourceListener {
   closed(): void {
     this.#askWait.cancel();
     this.#resolveStopped();
+    if (this.#isOver) return;
     if (this.#running === undefined) return this.#end();
     const { control, source } = this.#running;
     control.cancel();

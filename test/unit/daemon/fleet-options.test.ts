@@ -1,0 +1,37 @@
+import t from "tap";
+import { readFleetIdentity, readFleetNodes } from "../../../src/daemon/config/fleet-options.js";
+
+const nodes = ["a=10.0.0.1:7081", "b=[::1]:7081", "c=host.example:7081"];
+
+t.test("the nodes of a fleet", (t) => {
+  t.same(readFleetNodes({ node: "b", nodes, listen: "" }), {
+    nodes: [
+      { name: "a", address: "10.0.0.1:7081" },
+      { name: "b", address: "[::1]:7081" },
+      { name: "c", address: "host.example:7081" },
+    ],
+    listen: "[::1]:7081",
+  });
+  t.equal(readFleetNodes({ node: "a", nodes, listen: "0.0.0.0:1" }).listen, "0.0.0.0:1");
+  for (const [given, message] of [
+    [{ node: "d" }, /it lacks d, which is fleet\.node: add d=HOST:PORT/],
+    [{ nodes: [...nodes, "a=h:1"] }, /two nodes with the name a/],
+    [{ nodes: ["a"] }, /"a" must be NAME=HOST:PORT/],
+    [{ nodes: ["A=h:1"] }, /must be NAME=HOST:PORT/],
+    [{ nodes: ["a=h:99999"] }, /must be NAME=HOST:PORT/],
+    [{ nodes: ["a=h/x:1"] }, /must be NAME=HOST:PORT/],
+    [{ nodes: Array.from({ length: 65 }, (_, i) => `n${i}=h:1`), node: "n1" }, /at most 64 nodes/],
+  ] as const)
+    t.throws(() => readFleetNodes({ ...{ node: "a", nodes, listen: "" }, ...given }), { code: "bad-config", message });
+  t.end();
+});
+
+t.test("a node needs a fleet, a certificate, its key and the authority", (t) => {
+  const values = { node: "a", id: "f", nodes, listen: "", certificate: "c", key: "k", authority: "x" };
+  for (const name of ["id", "certificate", "key", "authority"] as const)
+    t.throws(() => readFleetIdentity({ ...values, [name]: "" }), {
+      code: "bad-config",
+      message: `fleet.${name}: it is needed with fleet.node`,
+    });
+  t.end();
+});
