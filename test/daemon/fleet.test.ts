@@ -196,7 +196,7 @@ t.test("what several nodes cannot answer is refused, and no answer of one node l
     t.match((await node.search(query)).error, /not available/, query);
   t.match((await node.stream("e", "literal", { duplicates: "1" })).map(({ data }) => data).join(), /not available/);
   for (const parameter of ["watch=1", "resume=1", "since=x"])
-    t.equal((await node.get(`/.api/search/stream?q=e&${parameter}`)).status, 501, parameter);
+    t.equal((await node.get(`/.api/search/stream?q=e&${parameter}`)).status, 400, parameter);
   const query = `query { search(query: "e", version: V3) { results { alert { title } } } }`;
   const answer = JSON.stringify(await askGraphql(node.url, query));
   t.match(answer, /Only one node was searched/, "GraphQL searches one node, and says so");

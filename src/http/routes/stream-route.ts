@@ -97,7 +97,7 @@ export function streamHandler(services: StreamServices, patterns?: readonly stri
     const search = withSender(params.request, types, viewer, client, toOrigin(request), patterns);
     const changes = patterns === undefined ? wantedChanges(request, params) : params.changes;
     const isOfOneNode = changes !== undefined || params.resume !== undefined || request.headers.has("last-event-id");
-    if (isOfOneNode && services.search.fleet !== undefined) return response.reply(501, plainText, notOverNodes);
+    if (isOfOneNode && services.search.fleet !== undefined) return response.reply(400, plainText, notOverNodes);
     if (search.duplicates === true && changes !== undefined)
       return response.reply(400, plainText, "duplicates=1 cannot be combined with since or watch\n");
     if (
