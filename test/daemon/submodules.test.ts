@@ -231,7 +231,8 @@ t.test("what cannot be had is left out and told", async (t) => {
     ]),
   });
   const item = { name: "app", url: join(all.folder, "app"), submodules: true, submodulesFrom: [all.folder] };
-  const daemon = await sharedDaemon(t, { repositories: [item] }, textsOnly);
+  const site = await GraphqlSite.start(t, { repositories: [item] }, textsOnly);
+  const { daemon } = site;
   const found = async (query: string) => (await daemon.search(query)).found;
   const status = await daemon.sync("app");
   t.equal(status.error, "", "the repository is in order");
@@ -242,6 +243,14 @@ t.test("what cannot be had is left out and told", async (t) => {
     /^the submodule "helper" at [0-9a-f]{10} is not searched: unusable repository URL/,
   ]);
   t.match(status.skippedCounts, { submodule: 4 }, "with the one that has no usable entry");
+  const query = `{ repository(name: "app") { leftOut { ignoredFilesCount submodulesCount warnings } } }`;
+  const leftOut = { ignoredFilesCount: 0, submodulesCount: 4, warnings: [/gone/, /far/, /helper/] };
+  t.match(await site.data("admin", query), { repository: { leftOut } });
+  t.same(
+    await site.data("ann", query),
+    { repository: { leftOut: { ...leftOut, warnings: [] } } },
+    "addresses are for site admins",
+  );
   const receiptOf = async (query: string): Promise<string> =>
     (await daemon.get(`/.api/search/stream?q=${encodeURIComponent(query)}&receipt=1`)).text;
   const receipt = await receiptOf("needle");

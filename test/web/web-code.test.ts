@@ -39,6 +39,8 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
     message: `First ${hostile}`,
     files: {
       "README.txt": `Read me ${hostile}\n`,
+      ".sourcegraph/ignore": "docs/omitted.txt\n",
+      "docs/omitted.txt": "not searched\n",
       "docs/README.md": `# Guide\n\n[more](a.md) and [evil](javascript:alert(1)) ${hostile} <img src="../seen/dot.png" alt="dot" width="3000">\n\n| a | |\n|---|---|\n| cell | b |\n\n    code\n`,
       "docs/a.md": "a\n",
       "src/a.ts": 'export const needle = 1;\nconst other = "text";\n',
@@ -126,7 +128,11 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
         .getByText(/^First/)
         .waitFor();
       await page.locator("li", { hasText: "long.c" }).getByText("KiB").waitFor();
+      await page.getByText("1 file is left out by").waitFor();
       t.same(await findViolations(page), []);
+      await page.getByRole("link", { name: ".sourcegraph/ignore" }).click();
+      await page.getByText("docs/omitted.txt").waitFor();
+      await page.goBack();
       await page.getByRole("link", { name: "src/", exact: true }).click();
       await page.getByRole("link", { name: "a.ts" }).click();
       await page.getByText("export const needle = 2;").waitFor();

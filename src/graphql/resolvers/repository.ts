@@ -65,6 +65,13 @@ export const repository: ResolversOf<"Repository"> = {
       lastError: visibleError(error, viewer) || null,
     };
   },
+  leftOut: ({ record: { skippedCounts, warnings = [] } }, _, { viewer }) => ({
+    ignoredFilesCount: skippedCounts["ignored"] ?? 0,
+    lfsFilesCount: skippedCounts["lfs"] ?? 0,
+    submodulesCount: skippedCounts["submodule"] ?? 0,
+    // They may contain addresses of remotes.
+    warnings: viewer.isSiteAdmin ? warnings : [],
+  }),
   defaultBranch: (source) => defaultBranch(source),
   gitRefs: (source, args, context) =>
     refPage(

@@ -551,6 +551,7 @@ export interface ObjectTypes {
     readonly cloneInProgress: { readonly args: NoArguments; readonly result: boolean };
     readonly textSearchIndex: { readonly args: NoArguments; readonly result: SourceOf<"RepositoryTextSearchIndex"> | null };
     readonly historyIndex: { readonly args: NoArguments; readonly result: SourceOf<"RepositoryHistoryIndex"> | null };
+    readonly leftOut: { readonly args: NoArguments; readonly result: SourceOf<"RepositoryLeftOut"> };
     readonly url: { readonly args: NoArguments; readonly result: string };
     readonly externalURLs: { readonly args: NoArguments; readonly result: readonly (SourceOf<"ExternalLink">)[] };
     readonly defaultBranch: { readonly args: NoArguments; readonly result: SourceOf<"GitRef"> | null };
@@ -606,6 +607,12 @@ export interface ObjectTypes {
     readonly id: { readonly args: NoArguments; readonly result: string };
     readonly serviceType: { readonly args: NoArguments; readonly result: string };
     readonly serviceID: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly RepositoryLeftOut: {
+    readonly ignoredFilesCount: { readonly args: NoArguments; readonly result: number };
+    readonly lfsFilesCount: { readonly args: NoArguments; readonly result: number };
+    readonly submodulesCount: { readonly args: NoArguments; readonly result: number };
+    readonly warnings: { readonly args: NoArguments; readonly result: readonly (string)[] };
   };
   readonly MirrorRepositoryInfo: {
     readonly remoteURL: { readonly args: NoArguments; readonly result: string | null };

@@ -4,7 +4,7 @@ import { CommitLine, commitLineFields, type CommitSummary } from "../commits/com
 import { FoundCommit } from "../found.js";
 import { State } from "../../ui/states.js";
 import { directoryUrl } from "../code-urls.js";
-import { formatAmount, formatBytes } from "../../ui/numbers.js";
+import { formatAmount, formatBytes, formatCount } from "../../ui/numbers.js";
 import { When } from "../../route/when.js";
 import { useLastCommits } from "./last-commits.js";
 import { Readme } from "./readme.js";
@@ -126,6 +126,7 @@ function Entries({ path, oid, all, ancestors }: EntriesProps) {
         )}
       </section>
       {path.path === "" && <Languages path={path} />}
+      {path.path === "" && <LeftOut path={path} />}
       {readme !== undefined && (
         <Readme path={path} file={path.path === "" ? readme.name : `${path.path}/${readme.name}`} />
       )}
@@ -187,6 +188,57 @@ function Languages({ path: { name, revision } }: { readonly path: PagePath }) {
         </li>
       ))}
     </ul>
+  );
+}
+
+const leftOutQuery = `query LeftOut($name: String!) {
+  repository(name: $name) { leftOut { ignoredFilesCount lfsFilesCount submodulesCount warnings } }
+}`;
+
+/** What of the indexed branches searches leave out, and the file that says so; for site admins also why. */
+function LeftOut({ path }: { readonly path: PagePath }) {
+  const { answer } = useGraphql("LeftOut", leftOutQuery, { name: path.name });
+  const leftOut = answer.kind === "ready" ? answer.value.repository?.leftOut : undefined;
+  if (leftOut === undefined) return null;
+  const { ignoredFilesCount, lfsFilesCount, submodulesCount, warnings } = leftOut;
+  const rows = [
+    { count: ignoredFilesCount, one: "file is", many: "files are", why: "left out by", file: ".sourcegraph/ignore" },
+    {
+      count: submodulesCount,
+      one: "submodule is",
+      many: "submodules are",
+      why: "without contents, see",
+      file: ".gitmodules",
+    },
+    {
+      count: lfsFilesCount,
+      one: "file is",
+      many: "files are",
+      why: "in Git LFS without contents, see",
+      file: ".gitattributes",
+    },
+  ].filter(({ count }) => count > 0);
+  if (rows.length === 0 && warnings.length === 0) return null;
+  return (
+    <section class="left-out soft small" aria-label="Not searched">
+      <ul>
+        {rows.map(({ count, one, many, why, file }) => (
+          <li key={file}>
+            {formatCount(count)} {count === 1 ? one : many} {why} <a href={pageUrl(path, "blob", file)}>{file}</a>
+          </li>
+        ))}
+      </ul>
+      {warnings.length > 0 && (
+        <details>
+          <summary>{warnings.length === 1 ? "Why" : `${warnings.length} warnings`}</summary>
+          <ul>
+            {warnings.map((warning) => (
+              <li key={warning}>{warning}</li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </section>
   );
 }
 
