@@ -147,8 +147,10 @@ export class GitChild {
 
   /** Kills git; `ended` rejects with `error`, unless it has settled. */
   fail(error: TrawlError): void {
-    if (this.#failure !== null || this.#exitCode !== null) return;
+    if (this.#failure !== null) return;
     this.#failure = error;
+    // It may have exited before what it wrote was read, in which the error was found.
+    if (this.#exitCode !== null) return;
     this.#send("SIGTERM");
     this.#harderSignal = callAfter(killGraceMs, () => this.#send("SIGKILL"));
   }

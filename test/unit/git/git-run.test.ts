@@ -110,6 +110,23 @@ t.test("limits end git and all processes that it started", async (t) => {
   }
 });
 
+t.test("too much output is an error, also if git has exited before it is read", async (t) => {
+  const fake = fakeGit(t, "echo $$ > pid; echo more than three");
+  const failed = errorOf(runGit({ ...fake, outputBytesMax: 3 }));
+  const pidFile = join(fake.directory, "pid");
+  /** Its parent, this process, has not read how it ended. */
+  const isZombie = (): boolean => {
+    const pid = existsSync(pidFile) ? readFileSync(pidFile, "utf8").trim() : "";
+    return pid !== "" && / Z /.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
+  };
+  // No output is read meanwhile; then the timer comes first that sees that git has exited.
+  const endMs = monotonicMs() + waitMsMax;
+  while (!isZombie() && monotonicMs() < endMs);
+  const timerMs = monotonicMs() + 100;
+  while (monotonicMs() < timerMs);
+  t.match((await failed).message, /wrote more than 3 bytes/);
+});
+
 t.test("exceeding a limit of the kernel: the error names the limit and the remedy", async (t) => {
   const loop = "while :; do :; done";
   const rows: readonly (readonly [name: string, script: string, bounds: Partial<ProcessLimits>, message: RegExp])[] = [
