@@ -63,7 +63,7 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
       "seen/book.ipynb": JSON.stringify(book),
       "seen/broken.ipynb": '{"cells": [',
       "seen/table.csv": `name,value\n${'"a, b",<b>1</b>\n'.repeat(2)}`,
-      "seen/look.md": `# Look\n\n![dot](dot.png) ![far](https://example.org/x.png) a[^1] [down](#down)\n\n[^1]: Note.\n\n\`\`\`ts\nconst a = 1;\n\`\`\`\n${script}\n${"filler\n\n".repeat(60)}## Down\n`,
+      "seen/look.md": `# Look\n\n> [!WARNING]\n> Hot.\n\n![dot](dot.png) ![far](https://example.org/x.png) a[^1] [down](#down)\n\n[^1]: Note.\n\n\`\`\`ts\nconst a = 1;\n\`\`\`\n${script}\n${"filler\n\n".repeat(60)}## Down\n`,
       "wide.txt": Buffer.from("\ufefferste Zeile\r\nGrüße, おはよう\r\n", "utf16le"),
     },
   });

@@ -32,18 +32,40 @@ export async function graphqlText<T>(
   variables: Readonly<Record<string, unknown>>,
   signal: AbortSignal | null,
 ): Promise<T> {
+  const { response, answer } = await ask<T>(name, query, variables, signal);
+  const { data, errors } = answer;
+  const [first] = errors ?? [];
+  if (first !== undefined)
+    throw new ApiError(first.message === "not authenticated" ? 401 : response.status, first.message);
+  if (data === undefined || data === null) throw new ApiError(response.status, "The answer contains no data.");
+  return data;
+}
+
+/** The same for data whose parts are worth having without the others: a part with an error is null. */
+export async function graphqlParts<T>(
+  name: string,
+  query: string,
+  variables: Readonly<Record<string, unknown>>,
+  signal: AbortSignal | null,
+): Promise<T> {
+  const { response, answer } = await ask<T>(name, query, variables, signal);
+  if (answer.data != null) return answer.data;
+  throw new ApiError(response.status, answer.errors?.[0]?.message ?? "The answer contains no data.");
+}
+
+async function ask<T>(
+  name: string,
+  query: string,
+  variables: Readonly<Record<string, unknown>>,
+  signal: AbortSignal | null,
+): Promise<{ readonly response: Response; readonly answer: GraphqlAnswer<T> }> {
   const response = await request(`/.api/graphql?${name}`, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify({ query, variables }),
     signal,
   });
-  const { data, errors } = (await response.json()) as GraphqlAnswer<T>;
-  const [first] = errors ?? [];
-  if (first !== undefined)
-    throw new ApiError(first.message === "not authenticated" ? 401 : response.status, first.message);
-  if (data === undefined || data === null) throw new ApiError(response.status, "The answer contains no data.");
-  return data;
+  return { response, answer: (await response.json()) as GraphqlAnswer<T> };
 }
 
 /** What a person sends by hand, and the answer as it is. */

@@ -1,4 +1,4 @@
-import { withoutReordering } from "../../base/text.js";
+import { withoutReordering, withoutSuffix } from "../../base/text.js";
 
 /** Positions in lines. The daemon counts code points, and JavaScript UTF-16 code units. */
 
@@ -31,6 +31,14 @@ export function mergeRanges(ranges: readonly TextRange[]): readonly TextRange[] 
 /** A part of a line with the class of its token, "" for none. */
 export interface Token extends TextRange {
   readonly kind: string;
+}
+
+/** The tokens of a line as it is shown; none where the file has another text. The end of a line may be CR LF, which the file's lacks. */
+export function matchingTokens(
+  known: { readonly text: string; readonly tokens: readonly Token[] } | undefined,
+  text: string,
+): readonly Token[] {
+  return known?.text === withoutSuffix(text, "\r") ? known.tokens : [];
 }
 
 /** The line as elements: tokens in spans with their class, and the ranges in `mark` elements. */

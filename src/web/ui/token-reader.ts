@@ -1,4 +1,4 @@
-import { graphqlText } from "../api/graphql.js";
+import { graphqlParts } from "../api/graphql.js";
 import { callAfter } from "./delay.js";
 import { parseHtml } from "./parse-html.js";
 import type { Token } from "./text-range.js";
@@ -33,7 +33,7 @@ interface Wanted {
 
 interface HighlightedBlob {
   readonly commit: {
-    readonly blob: { readonly highlight: { readonly lineRanges: readonly (readonly string[])[] } } | null;
+    readonly blob: { readonly highlight: { readonly lineRanges: readonly (readonly string[])[] } | null } | null;
   } | null;
 }
 
@@ -66,7 +66,7 @@ export class TokenReader {
     this.#isBusy = false;
   }
 
-  /** Without colours the text is complete, so an error only leaves it as it is. */
+  /** Without colours the text is complete, so an error only leaves it as it is, and of one file not the others. */
   async #ask(batch: readonly Wanted[]): Promise<void> {
     const fields = batch.map(
       (_, at) => `f${at}: repository(name: $n${at}) { commit(rev: $r${at}) { blob(path: $p${at}) {
@@ -84,14 +84,14 @@ export class TokenReader {
       ]),
     );
     const query = `query LineTokens(${declared.join(", ")}) { ${fields.join("\n")} }`;
-    const found = await graphqlText<Readonly<Record<string, HighlightedBlob | null>>>(
+    const found = await graphqlParts<Readonly<Record<string, HighlightedBlob | null>>>(
       "LineTokens",
       query,
       variables,
       this.#stop.signal,
     );
     batch.forEach(({ take }, at) => {
-      const rows = found[`f${at}`]?.commit?.blob?.highlight.lineRanges ?? [];
+      const rows = found[`f${at}`]?.commit?.blob?.highlight?.lineRanges ?? [];
       rows.forEach((lines, index) => take(index, readRows(lines)));
     });
   }

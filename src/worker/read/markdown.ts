@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
-import { isSafeAddress, linkSchemes } from "../../base/html.js";
+import { escapeHtml, isSafeAddress, linkSchemes } from "../../base/html.js";
+import { splitOnce } from "../../base/text.js";
 import { TrawlError } from "../../base/errors.js";
 import type { RenderMarkdown } from "../../protocol/git-messages.js";
 import { highlightCode, loadLibrary, MarkupTime, withinTime } from "./highlight.js";
@@ -25,20 +26,21 @@ export function answerRenderMarkdown({ text }: RenderMarkdown): { readonly html:
 
 /**
  * The text as HTML that is safe in any page: it has no script, style or event handler, and no link but to `http`,
- * `https`, `mailto` and relative addresses, and no image but of relative addresses. CommonMark with tables, strikethrough, task lists, footnotes,
+ * `https`, `mailto` and relative addresses, and no image but of relative addresses. CommonMark with tables, strikethrough, task lists, alerts, footnotes, front matter as a table,
  * headings that links find by their text, and links without brackets, as GitHub has them; HTML in the text is kept as far as it
  * is safe. Code has colours if there is time for them. Undefined if the text is too long or `time` is over.
  */
 export function renderMarkdown(text: string, time: MarkupTime): string | undefined {
   if (text.length > markdownUnitsMax || time.leftMs <= 0) return undefined;
   const { coloured, plain, sanitize } = loadLibraries();
+  const { table, body } = splitFrontMatter(text);
   if (/```|~~~/.test(text)) loadLibrary();
   const half = new MarkupTime(false);
   half.leftMs = time.leftMs / 2;
-  const html = withinTime(() => sanitize(coloured.render(text), safe), half);
+  const html = withinTime(() => sanitize(coloured.render(body), safe), half);
   time.leftMs -= time.leftMs / 2 - half.leftMs;
-  const rendered = html ?? withinTime(() => sanitize(plain.render(text), safe), time);
-  return rendered === undefined || repeatsCode(rendered) ? undefined : rendered;
+  const rendered = html ?? withinTime(() => sanitize(plain.render(body), safe), time);
+  return rendered === undefined || repeatsCode(rendered) ? undefined : table + rendered;
 }
 
 /**
@@ -69,7 +71,7 @@ interface Renderer {
 }
 
 interface Token {
-  readonly type: string;
+  type: string;
   readonly children: Token[] | null;
   content: string;
   attrSet(name: string, value: string): void;
@@ -86,6 +88,7 @@ function loadLibraries(): Libraries {
   const make = (highlight?: (code: string, language: string) => string): Renderer => {
     const made = markdown({ html: true, linkify: true, highlight }).use(footnotes);
     made.core.ruler.push("task-lists", ({ tokens }) => markTasks(tokens));
+    made.core.ruler.push("alerts", ({ tokens }) => markAlerts(tokens));
     made.core.ruler.push("heading-ids", ({ tokens }) => nameHeadings(tokens));
     return made;
   };
@@ -113,6 +116,60 @@ function nameHeadings(tokens: readonly Token[]): void {
     if (name !== "") tokens[at - 1].attrSet("id", count === 0 ? name : `${name}-${count}`);
   }
 }
+
+/** Gives quotations that begin with a line like `[!NOTE]` the classes by which GitHub knows them; the line becomes their title. */
+function markAlerts(tokens: readonly Token[]): void {
+  for (let at = 2; at < tokens.length; at++) {
+    if (tokens[at - 2].type !== "blockquote_open" || tokens[at].type !== "inline") continue;
+    const children = tokens[at].children ?? [];
+    const [first, second] = children;
+    const title = first?.type === "text" ? alertTitles.get(first.content.trim().toUpperCase()) : undefined;
+    if (title === undefined || (second !== undefined && !second.type.endsWith("break"))) continue;
+    tokens[at - 2].attrSet("class", `markdown-alert markdown-alert-${title.toLowerCase()}`);
+    first.type = "html_inline";
+    first.content = `<strong>${title}</strong>${second === undefined ? "" : "<br>"}`;
+    children.splice(1, 1);
+  }
+}
+
+const alertTitles: ReadonlyMap<string, string> = new Map(
+  ["Note", "Tip", "Important", "Warning", "Caution"].map((title) => [`[!${title.toUpperCase()}]`, title]),
+);
+
+/**
+ * The lines between the first one, `---`, and the next such line, which say something of the text, as a table; the rest is the text.
+ * Only names at the start of a line are read: what is below one is its value, as it is written.
+ */
+function splitFrontMatter(text: string): { readonly table: string; readonly body: string } {
+  const none = { table: "", body: text };
+  if (!/^---\r?\n/.test(text)) return none;
+  const lines = text
+    .slice(0, frontMatterUnitsMax)
+    .split("\n")
+    .map((line) => line.trimEnd());
+  const end = lines.indexOf("---", 1);
+  if (end < 0) return none;
+  const rows: { name: string; values: string[] }[] = [];
+  for (const line of lines.slice(1, end)) {
+    const [name, value] = /^[\w-]/.test(line) ? (splitOnce(line, ":") ?? []) : [];
+    if (name !== undefined && value !== undefined) rows.push({ name, values: [value.trim()] });
+    else if (line.trim() !== "" && !line.trimStart().startsWith("#")) {
+      const last = rows.at(-1);
+      // It is no list of names: the text is not what it looks like.
+      if (last === undefined) return none;
+      last.values.push(line.trim());
+    }
+  }
+  const cells = rows.map(({ name, values }) => {
+    const shown = values.filter((value) => value !== "").map(escapeHtml);
+    return `<tr><th>${escapeHtml(name)}</th><td>${shown.join("<br />")}</td></tr>`;
+  });
+  const table = cells.length === 0 ? "" : `<table><tbody>${cells.join("")}</tbody></table>\n`;
+  const bodyAt = text.split("\n", end + 1).join("\n").length + 1;
+  return { table, body: text.slice(bodyAt) };
+}
+
+const frontMatterUnitsMax = 64 << 10;
 
 /** Shows the box of each item of a task list as a character. */
 function markTasks(tokens: readonly Token[]): void {
@@ -149,7 +206,7 @@ const safe = {
     th: ["align", "id"],
     details: ["open"],
   },
-  allowedClasses: { code: ["language-*"], span: ["hljs-*"] },
+  allowedClasses: { code: ["language-*"], span: ["hljs-*"], blockquote: ["markdown-alert", "markdown-alert-*"] },
   allowedSchemes: linkSchemes,
   // An image of another host would tell that host who reads the text.
   allowedSchemesByTag: { img: [] },

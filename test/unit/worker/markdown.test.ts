@@ -35,6 +35,24 @@ t.test("what GitHub renders is rendered", async (t) => {
   t.equal(render("![a](b.png)"), '<p><img src="b.png" alt="a" /></p>\n');
 });
 
+t.test("alerts and front matter", async (t) => {
+  t.equal(
+    render("> [!NOTE]\n> Read *this*.\n>\n> And this.\n"),
+    '<blockquote class="markdown-alert markdown-alert-note">\n<p><strong>Note</strong><br />Read <em>this</em>.</p>\n<p>And this.</p>\n</blockquote>\n',
+  );
+  t.match(render("> [!warning]\n>\n> - a\n"), /markdown-alert-warning">\n<p><strong>Warning<\/strong><\/p>/);
+  for (const text of ["> [!OTHER]\n> a\n", "> [!NOTE] a\n", "[!NOTE]\na\n", "> a\n> [!NOTE]\n"])
+    t.notMatch(render(text), /markdown-alert/, text);
+  t.equal(render('<blockquote class="panel">a</blockquote>'), "<blockquote>a</blockquote>");
+  t.equal(
+    render("---\r\ntitle: A <b>\r\ntags:\r\n  - one\r\n  - two\r\n# not this\r\n---\r\n# B\r\n"),
+    '<table><tbody><tr><th>title</th><td>A &lt;b&gt;</td></tr><tr><th>tags</th><td>- one<br />- two</td></tr></tbody></table>\n<h1 id="user-content-b">B</h1>\n',
+  );
+  t.equal(render("---\nno names\n---\n"), '<hr />\n<h2 id="user-content-no-names">no names</h2>\n');
+  t.equal(render("---\nnever: closed\n"), "<hr />\n<p>never: closed</p>\n");
+  t.equal(render("---\na: b\n---"), "<table><tbody><tr><th>a</th><td>b</td></tr></tbody></table>\n");
+});
+
 t.test("little markup does not become millions of elements", async (t) => {
   const many = (open: (at: number) => string): string => Array.from({ length: 90 }, (_, at) => open(at)).join("");
   t.equal(render(`<p>${many((at) => `<code class="language-${at}">`)}x`), "not rendered");

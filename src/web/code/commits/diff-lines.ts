@@ -1,5 +1,4 @@
-import { withoutSuffix } from "../../../base/text.js";
-import { mergeRanges, type TextRange, type Token } from "../../ui/text-range.js";
+import { matchingTokens, mergeRanges, type TextRange, type Token } from "../../ui/text-range.js";
 import type { TokenLines } from "../../ui/token-reader.js";
 
 /** Consecutive changed lines with their context. */
@@ -57,8 +56,7 @@ export function parseLines(
     return {
       kind,
       text,
-      // Text that differs from the file's gets none.
-      tokens: known?.text === withoutSuffix(text, "\r") ? known.tokens : [],
+      tokens: matchingTokens(known, text),
       marks: marks.get(at) ?? [],
       oldLine: kind === "added" ? 0 : oldLine++,
       newLine: kind === "removed" ? 0 : newLine++,

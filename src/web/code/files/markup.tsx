@@ -118,9 +118,13 @@ function copyNode(node: Node, place: Place, depth: number): ComponentChild {
   const classed = kind.split(" ").every((one) => tokenClass.test(one)) ? { class: kind } : {};
   // A header without text names nothing.
   const shown = name === "th" && (node.textContent ?? "").trim() === "" ? "td" : (headings.get(name) ?? name);
+  const alert = name === "blockquote" ? alertClass.exec(node.getAttribute("class") ?? "")?.[0] : undefined;
+  if (alert !== undefined) return h("blockquote", { ...named, class: alert }, children);
   const attributes = { ...named, ...classed, ...(scrolling.has(name) ? { tabIndex: 0 } : {}) };
   return h(shown, attributes, children.length === 0 ? undefined : children);
 }
+
+const alertClass = /^markdown-alert markdown-alert-(?:note|tip|important|warning|caution)$/;
 
 /** A class of the highlighter: `hljs-title`, or `function_`, which makes it narrower. No class of a page ends like that. */
 const tokenClass = /^(?:hljs-[a-z_]+|[a-z]+_)$/;

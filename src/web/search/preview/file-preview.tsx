@@ -6,6 +6,7 @@ import type { StreamMatch } from "../../../model/stream-events.js";
 import { useAnswer } from "../../api/use-graphql.js";
 import { navigate, address } from "../../route/router.js";
 import { addKeys } from "../../ui/keys.js";
+import { matchingTokens } from "../../ui/text-range.js";
 import { scrollable } from "../../ui/scrollable.js";
 import { Found } from "../../ui/states.js";
 import { addressWithPreview } from "../panel-address.js";
@@ -100,7 +101,7 @@ function Rows({ lines, match, line, url, reader }: RowsProps) {
     if (selected !== null) current.scrollTop = selected.offsetTop - current.clientHeight / 3;
     const span = { from: first, to: first + lines.length };
     reader?.highlight(fileOfMatch(match), [span], (_, tokens) =>
-      show((index) => (tokens[index]?.text === lines[index]?.text ? (tokens[index]?.tokens ?? []) : [])),
+      show((index) => matchingTokens(tokens[index], lines[index]?.text ?? "")),
     );
   }, [lines]);
   return <div ref={host} class="preview-lines" {...scrollable(`Lines of ${match.path ?? ""}`)} />;

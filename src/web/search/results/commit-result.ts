@@ -1,6 +1,6 @@
 import type { StreamMatch } from "../../../model/stream-events.js";
 import { button, element } from "../../ui/element.js";
-import { markedText, unitIndex, type TextRange, type Token } from "../../ui/text-range.js";
+import { markedText, matchingTokens, unitIndex, type TextRange, type Token } from "../../ui/text-range.js";
 import { diffClass, noFile, shortLine } from "./diff-line.js";
 import { sidesOfDiff } from "./diff-sides.js";
 import { ownUrl, repositoryLink, resultFrame } from "./result-frame.js";
@@ -51,9 +51,8 @@ function commitText(match: StreamMatch, key: string, context: ResultContext): HT
       const spans = added.map(({ span }) => span);
       context.highlight(file, spans, (index, read) => {
         for (const [i, row] of added[index]?.rows.entries() ?? []) {
-          const known = read[i];
-          if (known === undefined || known.tokens.length === 0 || known.text !== lines[row]?.slice(1)) continue;
-          made.children[row]?.replaceWith(line(row, known.tokens.map(afterSign)));
+          const tokens = matchingTokens(read[i], lines[row]?.slice(1) ?? "");
+          if (tokens.length > 0) made.children[row]?.replaceWith(line(row, tokens.map(afterSign)));
         }
       });
     }

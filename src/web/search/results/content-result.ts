@@ -1,6 +1,6 @@
 import type { ChunkMatch, StreamMatch } from "../../../model/stream-events.js";
 import { button, element } from "../../ui/element.js";
-import type { Token } from "../../ui/text-range.js";
+import { matchingTokens } from "../../ui/text-range.js";
 import { lineRow, linesOfChunk, type CodeLine } from "./code-lines.js";
 import { fileOfMatch, fileUrl, resultFrame, titleOfFile } from "./result-frame.js";
 import type { ResultContext } from "./result-context.js";
@@ -129,9 +129,8 @@ class ChunkView {
     this.#lines.forEach((line, at) => {
       const known = tokenLines[at];
       const row = this.#rows.children[at];
-      if (known === undefined || row === undefined || known.tokens.length === 0) return;
-      if (known.text !== line.text) return;
-      row.replaceWith(lineRow(line, this.#url, known.tokens as readonly Token[]));
+      const tokens = matchingTokens(known, line.text);
+      if (tokens.length > 0) row?.replaceWith(lineRow(line, this.#url, tokens));
     });
   }
 
