@@ -149,8 +149,8 @@ export class GitChild {
   fail(error: TrawlError): void {
     if (this.#failure !== null) return;
     this.#failure = error;
-    // It may have exited before what it wrote was read, in which the error was found.
-    if (this.#exitCode !== null) return;
+    // It may have exited before what it wrote was read, and what it started may go on writing.
+    if (this.#exitCode !== null) return this.#cutOff();
     this.#send("SIGTERM");
     this.#harderSignal = callAfter(killGraceMs, () => this.#send("SIGKILL"));
   }
@@ -207,7 +207,6 @@ export class GitChild {
     this.#exitCode = code ?? -1;
     this.#signal = signal;
     this.#harderSignal?.cancel();
-    this.#watch.cancel();
     // A pipe for writing does not report that its reader has exited: if it were not destroyed, its descriptor would
     // leak.
     this.#process.stdin.destroy();
@@ -217,13 +216,24 @@ export class GitChild {
     this.#closeWhenQuiet();
   }
 
-  /** Ends the wait for "close" once a second passes without output that can be read. */
+  /** Ends what git has left behind, and the wait for its output. */
+  #cutOff(): void {
+    this.#send("SIGKILL");
+    this.stdout.destroy();
+    this.#process.stderr.destroy();
+  }
+
+  /**
+   * Ends the wait for "close" once a second passes without output that can be read, or a second after a failure. Until then, the time
+   * limit and a stop still count (`#check`): a process that git has left behind may write for ever.
+   */
   #closeWhenQuiet(): void {
     const heardMs = this.#heardMs;
     callAfter(closeGraceMs, () => {
       // After a long synchronous task the timer fires before waiting output is read; the immediate runs after that.
       setImmediate(() => {
-        if (this.#heardMs !== heardMs || this.stdout.isPaused()) return this.#closeWhenQuiet();
+        const isWaiting = this.#heardMs !== heardMs || this.stdout.isPaused();
+        if (isWaiting && this.#failure === null && !this.stdout.destroyed) return this.#closeWhenQuiet();
         this.stdout.destroy();
         this.#process.stderr.destroy();
         return this.#settle();
@@ -233,13 +243,13 @@ export class GitChild {
 
   #check(): void {
     this.#lookForEnding();
-    if (this.#exitCode !== null) return;
     const nowMs = monotonicMs();
     const { stop, timeoutMs, silenceMs } = this.#limits;
     if (stop()) this.fail(new TrawlError("cancelled", `${this.name} was stopped`));
     else if (nowMs - this.#startedMs > timeoutMs) {
       this.fail(new TrawlError("git", `${this.name} took longer than ${timeoutMs} ms`));
-    } else if (this.#watchesSilence && nowMs - this.#heardMs > silenceMs) {
+    } else if (this.#exitCode !== null) return;
+    else if (this.#watchesSilence && nowMs - this.#heardMs > silenceMs) {
       this.fail(new TrawlError("git", `${this.name} was silent for more than ${silenceMs} ms`));
     } else if (nowMs - this.#guardedMs >= guardMs) this.#askGuard(nowMs);
   }
@@ -252,11 +262,22 @@ export class GitChild {
 
   /** Signals the whole process group, including ssh, index-pack and others. */
   #send(signal: "SIGTERM" | "SIGKILL"): void {
+    // As long as the group exists, no new process gets its number. So if there is one, the group is another one's.
+    if (this.#exitCode !== null && exists(this.#process.pid)) return;
     try {
       process.kill(-this.#process.pid, signal);
     } catch {
       // The group no longer exists.
     }
+  }
+}
+
+function exists(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "ESRCH";
   }
 }
 

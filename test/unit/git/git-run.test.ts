@@ -186,6 +186,28 @@ t.test("a descendant that keeps the pipes open after success does not delay the 
   t.equal(String(stdout), "done\n");
 });
 
+t.test("limits hold for a descendant that writes on after git has exited", async (t) => {
+  const writing = "(while echo x; do sleep 0.05; done) & echo $! > child; echo $$ > pid; exit 0";
+  let directory = "";
+  const hasExited = (): boolean => {
+    const file = join(directory, "pid");
+    return existsSync(file) && readFileSync(file, "utf8") !== "" && !isRunning(Number(readFileSync(file, "utf8")));
+  };
+  const limits: readonly (readonly [name: string, options: Partial<RunOptions>, code: string, message: RegExp])[] = [
+    ["timeout", { timeoutMs: 2_000 }, "git", /took longer than 2000 ms/],
+    ["output", { outputBytesMax: 60 }, "git", /wrote more than 60 bytes/],
+    ["stop", { stop: hasExited }, "cancelled", /was stopped/],
+  ];
+  for (const [name, options, code, message] of limits) {
+    const fake = fakeGit(t, writing);
+    directory = fake.directory;
+    const error = await within(errorOf(runGit({ ...fake, ...options })), `${name}: in bounded time`, 50_000);
+    t.match({ code: error.code, message: error.message }, { code, message }, name);
+    const child = Number(readFileSync(join(directory, "child"), "utf8"));
+    await until(`${name}: no descendant is left`, () => !isRunning(child), 5_000);
+  }
+});
+
 t.test("no descriptor leaks if git's input was not ended", async (t) => {
   const pipes = (): number =>
     readdirSync("/proc/self/fd").filter((fd) => {
