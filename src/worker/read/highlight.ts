@@ -210,11 +210,16 @@ export function withinTime(work: () => string, time: MarkupTime): string | undef
 /** Processor time that this thread has used; elapsed time where the kernel does not count it. */
 function processorMs(): number {
   try {
-    // The first number is in nanoseconds (proc(5)).
-    return Number(readFileSync("/proc/thread-self/schedstat", "latin1").split(" ", 1)[0]) / 1e6;
+    return parseProcessorMs(readFileSync("/proc/thread-self/schedstat", "latin1")) ?? monotonicMs();
   } catch {
     return monotonicMs();
   }
+}
+
+/** The first number is in nanoseconds (proc(5)), and 0 where the kernel does not count: this thread has run. */
+export function parseProcessorMs(schedstat: string): number | undefined {
+  const nanoseconds = Number(schedstat.split(" ", 1)[0]);
+  return nanoseconds > 0 ? nanoseconds / 1e6 : undefined;
 }
 
 const callScript = new Script("work()");

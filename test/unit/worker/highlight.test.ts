@@ -1,6 +1,12 @@
 /** Code as HTML: its lines are preserved for any code, and none of it becomes markup. */
 import t from "tap";
-import { highlightText, MarkupTime, plainLines, withinTime } from "../../../src/worker/read/highlight.js";
+import {
+  highlightText,
+  MarkupTime,
+  parseProcessorMs,
+  plainLines,
+  withinTime,
+} from "../../../src/worker/read/highlight.js";
 import { GitFixture } from "../../support/git-fixture.js";
 import { ask } from "../../support/graphql.js";
 import { sharedDaemon } from "../../support/shared-daemon.js";
@@ -227,4 +233,9 @@ t.test("over GraphQL", async (t) => {
       },
     },
   );
+});
+
+t.test("a kernel that does not count the time of threads is noticed", async (t) => {
+  t.equal(parseProcessorMs("2500000 31 7\n"), 2.5);
+  t.equal(parseProcessorMs("0 0 0\n"), undefined);
 });
