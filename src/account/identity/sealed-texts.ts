@@ -21,7 +21,7 @@ export class SealedTexts {
     this.#path = path;
   }
 
-  /** `about` says whose text it is: it must be the same to open it. Rejects with `storage` if the key cannot be stored. */
+  /** `about` says whose text it is: it must be the same to open it. Rejects with `storage` if the key cannot be read or stored. */
   async seal(text: string, about: string): Promise<string> {
     const nonce = randomBytes(nonceBytes);
     const cipher = createCipheriv(algorithm, await this.#findKey(), nonce).setAAD(Buffer.from(about));
@@ -29,7 +29,7 @@ export class SealedTexts {
     return version + sealed.toString("base64url");
   }
 
-  /** Undefined if it was sealed with another key, or about something else, or is damaged. */
+  /** Undefined if it was sealed with another key, or about something else, or is damaged. Rejects as `seal` does. */
   async open(sealed: string, about: string): Promise<string | undefined> {
     const bytes = Buffer.from(sealed.slice(version.length), "base64url");
     if (!sealed.startsWith(version) || bytes.length < nonceBytes + tagBytes) return undefined;
@@ -44,7 +44,7 @@ export class SealedTexts {
     }
   }
 
-  /** Made when it is first needed; one that cannot be read or stored is looked for again. */
+  /** Made when it is first needed and there is no file; one that cannot be read or stored is looked for again. */
   #findKey(): Promise<Buffer> {
     this.#key ??= this.#readKey().catch((error: unknown) => {
       this.#key = undefined;
@@ -61,6 +61,12 @@ export class SealedTexts {
       throw error;
     });
     if (known?.length === keyBytes) return known;
+    // It may be put right: what was sealed with it would be lost.
+    if (known !== undefined)
+      throw new TrawlError(
+        "storage",
+        `it has ${known.length} bytes instead of ${keyBytes}: put the right file in its place, or delete it, which ends the sessions that depend on it`,
+      );
     const key = randomBytes(keyBytes);
     await replaceFile(this.#path, key);
     return key;

@@ -57,16 +57,19 @@ const looksInPeriod = 100;
 const lookMsMin = 1_000;
 const lookMsMax = 60_000;
 
-/** A provider that does not answer for this many periods ends the session. */
+/** A provider that does not answer for this many periods, and as many questions of this process, ends the session. */
 const missedMax = 4;
 
 /** What this process knows of a session that is refreshed. Times are monotonic. */
 interface Refreshed {
-  readonly refreshToken: string;
+  /** Undefined if it is stored and not read yet. */
+  readonly refreshToken: string | undefined;
   /** When the provider has last said that the user is signed in. */
   readonly checkedMs: number;
   /** When it was last asked. */
   readonly askedMs: number;
+  /** Questions since then that were not answered. After a stop of any length, one such question does not end the session. */
+  readonly missed: number;
 }
 
 /**
@@ -253,7 +256,7 @@ export class ProviderSignIn {
     const session = await this.#accounts.sessions.open(user, lifetimeMs, isLinked, entry, provider);
     const nowMs = monotonicMs();
     if (refreshToken !== undefined)
-      this.#refreshed.set(hashOfSecretText(session), { refreshToken, checkedMs: nowMs, askedMs: nowMs });
+      this.#refreshed.set(hashOfSecretText(session), { refreshToken, checkedMs: nowMs, askedMs: nowMs, missed: 0 });
     return session;
   }
 
@@ -268,20 +271,17 @@ export class ProviderSignIn {
     }
   }
 
-  /** What was known of a session before a restart; undefined if that is lost. */
-  async #restore({ id, provider }: ProviderSession): Promise<Refreshed | undefined> {
-    if (provider.refresh === undefined) return undefined;
-    const { sealed, checkedAt } = provider.refresh;
-    const refreshToken = await this.#settings.sealed.open(sealed, nameIdentity(provider)).catch((error: unknown) => {
-      this.#logFault(error);
-      return undefined;
-    });
-    if (refreshToken === undefined) return undefined;
+  /** What is known of a session after a restart; undefined if it cannot be asked about. */
+  #restore({ provider: { refresh } }: ProviderSession): Refreshed | undefined {
+    if (refresh === undefined) return undefined;
     // The wall clock may have been set back.
-    const agoMs = Math.max(0, new Date().getTime() - Date.parse(checkedAt));
-    const restored = { refreshToken, checkedMs: monotonicMs() - agoMs, askedMs: -Infinity };
-    this.#refreshed.set(id, restored);
-    return restored;
+    const agoMs = Math.max(0, new Date().getTime() - Date.parse(refresh.checkedAt));
+    return { refreshToken: undefined, checkedMs: monotonicMs() - agoMs, askedMs: -Infinity, missed: 0 };
+  }
+
+  /** The stored refresh token; undefined if it is lost. Rejects if the key cannot be read now. */
+  async #unseal({ provider }: ProviderSession): Promise<string | undefined> {
+    return provider.refresh && this.#settings.sealed.open(provider.refresh.sealed, nameIdentity(provider));
   }
 
   /** Stores the token of a session after the provider has said that its user is signed in. */
@@ -412,30 +412,37 @@ export class ProviderSignIn {
     const { name, issuer, subject } = provider;
     const config = this.#configs.get(name);
     if (config === undefined) return "its identity provider is not configured any more";
-    const known = this.#refreshed.get(id) ?? (await this.#restore(session));
-    if (known === undefined) return "the provider cannot be asked about it any more, because its refresh token is lost";
-    const asked = { ...known, askedMs: monotonicMs() };
+    const lost = "the provider cannot be asked about it any more, because its refresh token is lost";
+    const known = this.#refreshed.get(id) ?? this.#restore(session);
+    if (known === undefined) return lost;
+    const missed = known.missed + 1;
+    const asked = { ...known, askedMs: monotonicMs(), missed };
     this.#refreshed.set(id, asked);
     try {
+      const token = known.refreshToken ?? (await this.#unseal(session));
+      if (token === undefined) return lost;
+      this.#refreshed.set(id, { ...asked, refreshToken: token });
       let stored: Promise<void> | undefined;
       const keep = (refreshToken: string): void => {
         this.#refreshed.set(id, { ...asked, refreshToken });
         stored = this.#keep(session, refreshToken);
       };
-      const answer = await (await this.#provider(name)).refresh(known.refreshToken, issuer, subject, keep);
+      const answer = await (await this.#provider(name)).refresh(token, issuer, subject, keep);
       const user = this.#accounts.user(userId);
       if (user !== undefined)
         await this.users.setMemberships(config, user, answer.groups, { from: "identity provider" });
       const nowMs = monotonicMs();
-      const refreshToken = answer.refreshToken ?? known.refreshToken;
-      this.#refreshed.set(id, { refreshToken, checkedMs: nowMs, askedMs: nowMs });
+      const refreshToken = answer.refreshToken ?? token;
+      this.#refreshed.set(id, { refreshToken, checkedMs: nowMs, askedMs: nowMs, missed: 0 });
       await (stored ?? this.#keep(session, refreshToken));
       return undefined;
     } catch (error) {
       if (error instanceof ProviderProblem && error.kind === "refused") return error.message;
       if (!(error instanceof ProviderProblem)) this.#logFault(error);
       const isLong = monotonicMs() - known.checkedMs >= missedMax * config.refreshSeconds * 1000;
-      return isLong ? `the provider has not answered for long: ${errorMessage(error)}` : undefined;
+      if (missed < missedMax || !isLong) return undefined;
+      const problem = error instanceof ProviderProblem ? "the provider has not answered" : "it could not be checked";
+      return `${problem} for long: ${errorMessage(error)}`;
     }
   }
 

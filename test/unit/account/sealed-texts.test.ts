@@ -23,7 +23,16 @@ t.test("only who has the key reads them, and only what they are about", async (t
     t.equal(await later.open(text, "ann"), undefined, name);
   const key = readFileSync(path);
   writeFileSync(path, key.subarray(1));
-  t.equal(await new SealedTexts(path).open(sealed, "ann"), undefined, "the key is damaged");
+  const damaged = new SealedTexts(path);
+  const refusal = {
+    code: "storage",
+    message: /it has 31 bytes instead of 32: put the right file in its place, or delete/,
+  };
+  await t.rejects(damaged.open(sealed, "ann"), refusal);
+  await t.rejects(damaged.seal("another", "ann"), refusal);
+  t.same(readFileSync(path), key.subarray(1), "it is not overwritten");
+  writeFileSync(path, key);
+  t.equal(await damaged.open(sealed, "ann"), "a token", "it was put right");
   rmSync(path);
   t.equal(await new SealedTexts(path).open(sealed, "ann"), undefined, "the key is lost");
   await t.rejects(new SealedTexts("/dev/null/key").seal("a token", "ann"), { code: "storage", message: /the key in/ });
