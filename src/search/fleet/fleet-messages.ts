@@ -297,6 +297,54 @@ export function writeTally(counted: Tally, nameOf: (repositoryId: number) => str
   };
 }
 
+/** Of the lists of a tally in one message: as JSON, with every unit escaped, it is a fraction of what a head may have. */
+const tallyUnitsMax = 256 * 1024;
+
+/** Its lists in several messages, if they are long. Whoever adds them has the whole. */
+export function splitTally(whole: WireTally): readonly [WireTally, ...WireTally[]] {
+  const empty: WireTally = {
+    repositories: [],
+    languages: [],
+    fileKinds: whole.fileKinds.map(() => 0),
+    contentMatches: 0,
+    symbolMatches: 0,
+    symbolKinds: [],
+    pathMatches: 0,
+    unownedResults: 0,
+    groups: [],
+  };
+  const others: WireTally[] = [];
+  const split = <List extends "repositories" | "languages" | "symbolKinds" | "groups">(list: List): WireTally[List] => {
+    const [first = [], ...more] = splitList(whole[list] as readonly WireTally[List][number][]);
+    for (const items of more) others.push({ ...empty, [list]: items });
+    return first as WireTally[List];
+  };
+  const first = {
+    ...whole,
+    repositories: split("repositories"),
+    languages: split("languages"),
+    symbolKinds: split("symbolKinds"),
+    groups: split("groups"),
+  };
+  return [first, ...others];
+}
+
+/** Each piece has at least one item. */
+function splitList<Item extends readonly (string | number)[]>(items: readonly Item[]): Item[][] {
+  const pieces: Item[][] = [];
+  let units = tallyUnitsMax;
+  for (const item of items) {
+    const size = item.reduce<number>((sum, part) => sum + (typeof part === "string" ? part.length : 4) + 4, 0);
+    if (units + size > tallyUnitsMax) {
+      pieces.push([]);
+      units = 0;
+    }
+    units += size;
+    pieces[pieces.length - 1].push(item);
+  }
+  return pieces;
+}
+
 export function readTally(counted: WireTally): Tally {
   return {
     repositories: new Map(counted.repositories.map(([id, , revision, count]) => [`${id}@${revision}`, count])),

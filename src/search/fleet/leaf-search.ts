@@ -23,6 +23,7 @@ import {
   type WireReceipt,
   wireNamesMax,
   wireReceiptItemsMax,
+  splitTally,
   writeTally,
 } from "./fleet-messages.js";
 
@@ -31,6 +32,9 @@ const stateMs = 200;
 
 /** A coordinator that has opened a channel asks within this time. */
 const askWaitMs = 10_000;
+
+/** UTF-16 units of a reason that crosses. */
+const reasonLengthMax = 1_000;
 
 /** More than any coordinator returns at once. */
 const creditBytesMax = 1024 * 1024 * 1024;
@@ -69,6 +73,7 @@ export class LeafSearch implements FrameReceiver, SourceListener {
   unreadBytes = 0;
   #states: PendingCall | undefined;
   #sentState = "";
+  #hasFailed = false;
   readonly #late = { all: false, options: new Set<number>() };
   readonly #stopped: Promise<undefined>;
   #resolveStopped: () => void = () => undefined;
@@ -191,7 +196,7 @@ export class LeafSearch implements FrameReceiver, SourceListener {
     this.#running = running;
     this.#endOptions([...this.#late.options]);
     if (stop !== undefined) this.#stopRunning(running);
-    this.#states = callEvery(stateMs, () => this.#sendState(false));
+    this.#states = callEvery(stateMs, () => this.#guarded(() => this.#sendState(false)));
     void this.#run(running);
   }
 
@@ -235,11 +240,27 @@ export class LeafSearch implements FrameReceiver, SourceListener {
     }
   }
 
+  /** Whatever is wrong with the search, other searches of this node go on: this never throws. */
   #fail(reason: string): void {
-    if (this.#isOver) return;
-    this.#send({ kind: "failed", reason });
+    if (this.#isOver || this.#hasFailed) return;
+    this.#hasFailed = true;
+    this.#channel().send({ kind: "failed", reason: reason.slice(0, reasonLengthMax) });
     this.#channel().finish();
     this.closed();
+  }
+
+  /** For what the pool and timers call, which must not throw into them. */
+  #guarded(work: () => void): void {
+    if (this.#hasFailed) return;
+    try {
+      work();
+    } catch (error) {
+      this.#environment.log.error(
+        { coordinator: this.#environment.coordinator, error: errorMessage(error) },
+        "a search for another node failed",
+      );
+      this.#fail(errorMessage(error));
+    }
   }
 
   #end(): void {
@@ -256,20 +277,28 @@ export class LeafSearch implements FrameReceiver, SourceListener {
   }
 
   batch(batch: SourcedBatch, release: () => void): void {
-    const { bytes, tally, digest, selected } = batch;
-    this.unreadBytes += creditOfBatch({ bytes, tally });
-    const nameOf = (id: number): string => this.#running?.source.nameOf(id) ?? "";
-    const counted = {
-      kind: "batch",
-      counts: this.#counts(),
-      tally: writeTally(tally, nameOf),
-      digest: digest && toWords(digest),
-    } as const;
-    this.#send(counted, bytes, release);
-    for (const found of selected) this.found(found);
+    let isSent = false;
+    this.#guarded(() => {
+      const { bytes, tally, digest, selected } = batch;
+      this.unreadBytes += creditOfBatch({ bytes, tally });
+      const nameOf = (id: number): string => this.#running?.source.nameOf(id) ?? "";
+      const counts = this.#counts();
+      const [first, ...others] = splitTally(writeTally(tally, nameOf));
+      const head = { kind: "batch", counts, tally: first, digest: digest && toWords(digest) } as const;
+      toLeafMessage(head);
+      this.#channel().send(head, bytes, release);
+      isSent = true;
+      for (const more of others) this.#send({ kind: "batch", counts, tally: more, digest: undefined });
+      for (const found of selected) this.#sendFound(found);
+    });
+    if (!isSent) release();
   }
 
   found(result: FoundResult): void {
+    this.#guarded(() => this.#sendFound(result));
+  }
+
+  #sendFound(result: FoundResult): void {
     const { key, optionsIndex, repositoryId, repository, revision, kind } = result;
     if (!this.#countFound(result)) return;
     const body = Buffer.from(result.json());
@@ -354,11 +383,11 @@ export class LeafSearch implements FrameReceiver, SourceListener {
   }
 
   refused(sentence: string): void {
-    this.#send({ kind: "refused", sentence });
+    this.#guarded(() => this.#send({ kind: "refused", sentence: sentence.slice(0, reasonLengthMax) }));
   }
 
   scheduled(): void {
-    if (this.#sentState.endsWith('"isParked":true}')) this.#sendState(false);
+    if (this.#sentState.endsWith('"isParked":true}')) this.#guarded(() => this.#sendState(false));
   }
 
   advanced(): void {
@@ -366,7 +395,7 @@ export class LeafSearch implements FrameReceiver, SourceListener {
   }
 
   parked(): void {
-    if (this.#running?.source.isActive === false) this.#sendState(true);
+    if (this.#running?.source.isActive === false) this.#guarded(() => this.#sendState(true));
   }
 }
 

@@ -322,7 +322,7 @@ export class RemoteSource implements SearchSource, FrameReceiver {
         this.#takeBatch(message, body);
         return listener.advanced();
       case "found":
-        this.#takeFound(message, Buffer.from(body).toString());
+        this.#takeFound(message, body);
         return listener.advanced();
       case "state":
         this.#addCounts(message.counts);
@@ -359,11 +359,13 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     this.#root.listener.batch({ bytes, tally, digest, selected: [] }, () => undefined);
   }
 
-  #takeFound(message: Extract<LeafMessage, { kind: "found" }>, json: string): void {
+  #takeFound(message: Extract<LeafMessage, { kind: "found" }>, body: Uint8Array): void {
+    const json = Buffer.from(body).toString();
     const { key, optionsIndex, repositoryId, repository, revision, resultKind: kind } = message;
     require(optionsIndex < this.#search.plan.resultOptions.length, "result options that the query has not");
     this.#learn(repositoryId, repository);
-    this.#owe(json.length);
+    // As the leaf counts it.
+    this.#owe(body.length);
     const isOfRepository = kind === "owner" || key.startsWith(`${repositoryId}@`);
     require(isOfRepository, "the key of a result of another repository");
     this.#root.listener.found({ key, optionsIndex, repositoryId, repository, revision, kind, json: () => json });

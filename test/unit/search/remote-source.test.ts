@@ -4,20 +4,24 @@ import { silentLog } from "../../../src/base/log.js";
 import { ownRequest } from "../../../src/model/search-request.js";
 import { operatorViewer } from "../../../src/model/viewer.js";
 import { ControlBlock } from "../../../src/protocol/control-block.js";
+import { addTally, emptyTally, increase } from "../../../src/protocol/result-batch.js";
 import { planQuery } from "../../../src/query/plan/plan-query.js";
 import {
   type Asked,
   emptyPart,
   type LeafMessage,
   noCounts,
+  readTally,
+  splitTally,
   toLeafMessage,
+  writeTally,
 } from "../../../src/search/fleet/fleet-messages.js";
 import { RemoteSource } from "../../../src/search/fleet/remote-source.js";
 import { searchLimits } from "../../../src/search/limits/search-limits.js";
 import { nodeIdSpan } from "../../../src/search/source/search-fleet.js";
 import type { SearchSource, SourceRoot } from "../../../src/search/source/search-source.js";
 import { FrameChannel, type FrameReceiver } from "../../../src/wire/frame-channel.js";
-import type { Frame } from "../../../src/wire/frames.js";
+import { type Frame, frameStart } from "../../../src/wire/frames.js";
 import { streamPair } from "../../support/channel-pair.js";
 
 // What a leaf says is believed only as far as it can be true; one that says something else is named, and left out.
@@ -179,6 +183,37 @@ t.test("credit is returned when the client has read", async (t) => {
     [{ kind: "credit", bytes: 60 }],
   );
   source.giveUp();
+});
+
+t.test("credit of results that are not ASCII is returned in bytes", async (t) => {
+  const { source, heard, say } = site("count:all x");
+  await say(prepared("x"));
+  const found = { kind: "found", key: `${idBase + 1}@`, optionsIndex: 0, repositoryId: idBase + 1, repository: "r" };
+  const body = '{"description":"Größe"}';
+  await say({ ...found, revision: "", resultKind: "repository" }, body);
+  source.goOn();
+  await say({ kind: "state", counts: counts(1), isParked: false });
+  t.same(
+    heard.filter(({ kind }) => kind === "credit"),
+    [{ kind: "credit", bytes: Buffer.byteLength(body) }],
+  );
+  source.giveUp();
+});
+
+t.test("a long tally crosses in several messages, which are the whole together", (t) => {
+  const groups = new Map(Array.from({ length: 50_000 }, (_, i) => [`\u0001 some key in a table ${i}`, i]));
+  const whole = { ...emptyTally(), contentMatches: 7, groups, repositories: new Map([[`${idBase}@`, 3]]) };
+  const parts = splitTally(writeTally(whole, () => "r"));
+  t.ok(parts.length > 1);
+  const sum = emptyTally();
+  for (const part of parts) {
+    frameStart({ kind: "batch", tally: part }, 0);
+    const read = readTally(part);
+    addTally(sum, read);
+    for (const [group, count] of read.groups) increase(sum.groups, group, count);
+  }
+  t.same(sum, whole);
+  t.end();
 });
 
 t.test("what a leaf finds before its turn is held until it is known whether it may", async (t) => {
