@@ -1,4 +1,5 @@
 import { connect, type ClientHttp2Session } from "node:http2";
+import { callAfter } from "../base/deadline.js";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import { FrameChannel, type FrameReceiver } from "./frame-channel.js";
@@ -12,6 +13,9 @@ export interface NodeAddress {
   readonly address: string;
 }
 
+/** How long a search waits for the connection to a node that was silent before: it may be back, and probably is not. */
+const missedWaitMs = 250;
+
 /** One connection to another node, made when it is needed, and made again after it has ended. */
 export class NodeClient {
   readonly #node: NodeAddress;
@@ -19,6 +23,8 @@ export class NodeClient {
   readonly #protocol: string;
   readonly #log: Log;
   #session: ClientHttp2Session | undefined;
+  /** Whether it was silent, and there has been no connection since. */
+  #isMissed = false;
 
   constructor(node: NodeAddress, identity: NodeIdentity, protocol: string, log: Log) {
     this.#node = node;
@@ -35,6 +41,12 @@ export class NodeClient {
       { endStream: false },
     );
     const channel = new FrameChannel(stream, receiver);
+    if (this.#isMissed) {
+      const wait = callAfter(missedWaitMs, () => {
+        if (session.connecting) stream.destroy(new TrawlError("overloaded", "it has been silent, and is not back yet"));
+      });
+      stream.once("close", () => wait.cancel());
+    }
     stream.once("response", (headers) => {
       const status = headers[":status"];
       if (status === 200) return;
@@ -71,11 +83,16 @@ export class NodeClient {
           : new TrawlError("forbidden", `its certificate is not of node ${name} of the fleet ${fleetId}`),
     });
     this.#session = session;
-    session.once("connect", () => session.setLocalWindowSize(connectionWindowBytes));
+    session.once("connect", () => {
+      this.#isMissed = false;
+      session.setLocalWindowSize(connectionWindowBytes);
+    });
     session.on("error", (error) =>
       this.#log.info({ node: name, error: errorMessage(error) }, "the connection to a node ended"),
     );
-    watchSession(session, `node ${name}`);
+    watchSession(session, `node ${name}`, () => {
+      this.#isMissed = true;
+    });
     return session;
   }
 }

@@ -1,3 +1,5 @@
+import { connect as connectHttp } from "node:http2";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { connect } from "node:tls";
 import { readFileSync } from "node:fs";
 import t, { type Test } from "tap";
@@ -5,6 +7,7 @@ import { silentLog } from "../../../src/base/log.js";
 import type { FrameChannel, FrameReceiver } from "../../../src/wire/frame-channel.js";
 import type { Frame } from "../../../src/wire/frames.js";
 import { nodeWithCertificate, readIdentity, saysUri } from "../../../src/wire/identity.js";
+import { watchSession } from "../../../src/wire/liveness.js";
 import { NodeClient } from "../../../src/wire/node-client.js";
 import { NodeServer } from "../../../src/wire/node-server.js";
 import { type CertificateFiles, TestAuthority } from "../../support/fleet-site.js";
@@ -88,6 +91,24 @@ t.test("without a certificate, or with an old protocol, nothing is said", async 
     });
     t.match(outcome, /^(ERR_SSL|ECONNRESET|closed|EPROTO)/);
   }
+});
+
+t.test("a host that accepts a connection and says nothing is missed", async (t) => {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => void sockets.add(socket));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const session = connectHttp(`https://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  let missed = 0;
+  const error = await new Promise<Error>((resolve) => {
+    session.once("error", resolve);
+    watchSession(session, "node a", () => missed++, 10);
+  });
+  t.match(error.message, /node a has been silent/);
+  t.equal(missed, 1);
 });
 
 t.test("names of certificates", (t) => {
