@@ -129,31 +129,53 @@ function findPort(remote: SshUrl | HttpUrl): string {
   return (remote.text.startsWith("ssh://") && new URL(remote.text).port) || "22";
 }
 
-/**
- * Whether git would read something in `folder` when it is given this path: the path itself, one of the endings that git
- * appends, or what a `.git` file, `commondir`, a link or `alternates` leads to.
- */
+/** Whether git would read something in `folder` when it is given this path. */
 async function leadsInto(path: string, folder: string): Promise<boolean> {
   const root = await followLinks(folder);
-  const isInside = async (other: string): Promise<boolean> => {
-    const real = await followLinks(other);
-    return real === root || real.startsWith(root.endsWith(sep) ? root : root + sep);
+  const below = root.endsWith(sep) ? root : root + sep;
+  for await (const real of findPlaces(path)) if (real === root || real.startsWith(below)) return true;
+  return false;
+}
+
+/** As many as git follows from one another. */
+const alternatesDepthMax = 5;
+const placesMax = 10_000;
+
+/**
+ * The places, without links, that git reads when it is given this path: the path itself, one of the endings that git
+ * appends, and what a `.git` file, `commondir`, a link or `alternates` leads to. Throws `forbidden` if there are too many.
+ */
+export async function* findPlaces(path: string): AsyncGenerator<string> {
+  const seen = new Set<string>();
+  const isNew = (place: string): boolean => {
+    if (seen.has(place)) return false;
+    if (seen.add(place).size > placesMax)
+      throw new TrawlError("forbidden", `${path} may not be fetched: it leads to more than ${placesMax} places`);
+    return true;
   };
+  async function* objectFolders(folder: string, depth: number): AsyncGenerator<string> {
+    const real = await followLinks(folder);
+    if (!isNew(real)) return;
+    yield real;
+    for (const name of ["pack", "info"]) yield await followLinks(join(folder, name));
+    // What is deeper, git does not read.
+    for (const line of await readLines(join(folder, "info", "alternates")))
+      if (depth < alternatesDepthMax) yield* objectFolders(resolve(real, line), depth + 1);
+  }
   for (const start of [path, join(path, ".git"), `${path}.git`, join(`${path}.git`, ".git")]) {
     if (!(await exists(start))) continue;
-    if (await isInside(start)) return true;
+    yield await followLinks(start);
     const [pointer = ""] = await readLines(start);
     const directory = pointer.startsWith("gitdir:")
       ? resolve(dirname(start), pointer.slice("gitdir:".length).trim())
       : start;
     const [common = ""] = await readLines(join(directory, "commondir"));
     for (const one of common === "" ? [directory] : [directory, resolve(directory, common)]) {
-      const objects = join(one, "objects");
-      const alternates = (await readLines(join(objects, "info", "alternates"))).map((line) => resolve(objects, line));
-      for (const place of [one, objects, join(one, "refs"), ...alternates]) if (await isInside(place)) return true;
+      yield await followLinks(one);
+      for (const name of ["refs", "packed-refs", "HEAD"]) yield await followLinks(join(one, name));
+      yield* objectFolders(join(one, "objects"), 0);
     }
   }
-  return false;
 }
 
 async function exists(path: string): Promise<boolean> {

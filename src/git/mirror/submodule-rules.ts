@@ -2,7 +2,7 @@ import { realpath } from "node:fs/promises";
 import { isIP } from "node:net";
 import { sep } from "node:path";
 import { TrawlError } from "../../base/errors.js";
-import type { SubmodulePolicy } from "../../model/repository.js";
+import type { RemoteSource, SubmodulePolicy } from "../../model/repository.js";
 import {
   hostOfRemote,
   type HttpUrl,
@@ -11,7 +11,7 @@ import {
   type RemoteUrl,
   type SshUrl,
 } from "../run/remote-url.js";
-import { RemoteRules } from "./remote-rules.js";
+import { findPlaces, RemoteRules } from "./remote-rules.js";
 
 /** The options `submodules` and `submodulesFrom`. */
 export interface SubmoduleOptions {
@@ -61,7 +61,8 @@ export interface SubmoduleRemote {
  * Where submodules may be fetched from. `.gitmodules` is written by whoever can commit, so its URLs are as untrusted as those that code hosts
  * list (see `RemoteRules`), and what is fetched is shown to the readers of the repository. A submodule
  *
- * - is at the host of the repository, by https, http or ssh, at the port of the repository or the usual one;
+ * - is at the host of the repository, by https or ssh, or by http if the repository is, at the port of the repository or the usual one; if
+ *   somebody else than the operator has named that host, only at a public address, and without what is stored for hosts;
  * - or at a host, or below a folder, that the operator has named for submodules;
  * - or, if the operator has named `*`, at any public address, by https or http, and without any credentials.
  *
@@ -72,10 +73,18 @@ export class SubmoduleRules {
   readonly #own: RemoteUrl;
   readonly #from: readonly string[];
   readonly #remotes: RemoteRules;
+  readonly #source: RemoteSource | undefined;
 
-  /** `own`: of the repository, with its credentials. */
-  constructor(own: RemoteUrl, { from }: SubmodulePolicy, dataFolder: string, networks: readonly string[]) {
+  /** `own`: of the repository, with its credentials. `source`: who has named it. */
+  constructor(
+    own: RemoteUrl,
+    source: RemoteSource | undefined,
+    { from }: SubmodulePolicy,
+    dataFolder: string,
+    networks: readonly string[],
+  ) {
     this.#own = own;
+    this.#source = source;
     this.#from = from;
     this.#remotes = new RemoteRules(dataFolder, networks);
   }
@@ -88,10 +97,13 @@ export class SubmoduleRules {
       await this.#remotes.require(remote, undefined);
       return { remote, resolvedHosts: [], isNamed: true };
     }
-    const isNamed = this.#isAtOwnHost(remote) || this.#isListed(remote);
-    if (!isNamed && !this.#from.includes("*"))
+    const isAtOwnHost = this.#isAtOwnHost(remote);
+    if (isAtOwnHost && this.#isDowngrade(remote) && !this.#isListed(remote))
+      throw this.#refuse(remote, "it is not reached by https or ssh, as the repository is");
+    const isNamed = (isAtOwnHost && this.#isOwnHostNamed(hostOfRemote(remote))) || this.#isListed(remote);
+    if (!isNamed && !isAtOwnHost && !this.#from.includes("*"))
       throw this.#refuse(remote, "it is neither at the repository's own host nor at one in submodulesFrom");
-    if (!isNamed && remote.kind === "ssh")
+    if (!isNamed && !isAtOwnHost && remote.kind === "ssh")
       throw this.#refuse(remote, "by ssh, only hosts are allowed that submodulesFrom names");
     const hosts = isNamed ? [hostOfRemote(remote)] : ["*"];
     const resolvedHosts = await this.#remotes.requireForFetch(remote, { connection: "", hosts });
@@ -120,20 +132,42 @@ export class SubmoduleRules {
     return isUsualPort(remote) || (own.kind === remote.kind && portIn(own) === portIn(remote));
   }
 
+  /** False if whoever has named the repository may name any host with a public address. */
+  #isOwnHostNamed(host: string): boolean {
+    const hosts = this.#source?.hosts;
+    return hosts === undefined || !hosts.includes("*") || hosts.includes(host);
+  }
+
+  /** Whether names, passwords and contents would be sent in clear text, which those of the repository are not. */
+  #isDowngrade(remote: SshUrl | HttpUrl): boolean {
+    const own = this.#own;
+    return remote.kind === "http" && remote.scheme === "http" && !(own.kind === "http" && own.scheme === "http");
+  }
+
   #isListed(remote: SshUrl | HttpUrl): boolean {
     const host = hostOfRemote(remote);
     return (this.#from.includes(host) && isUsualPort(remote)) || this.#from.includes(`${host}:${portIn(remote)}`);
   }
 
+  /** Everything that git reads there has to be in one of the folders. */
   async #requireFolder(path: string): Promise<void> {
     const real = await realpath(path).catch(() => undefined);
     if (real === undefined) throw new TrawlError("git", `there is no repository at ${path}`);
+    const roots: string[] = [];
     for (const folder of this.#from) {
       if (!folder.startsWith("/")) continue;
       const root = await realpath(folder).catch(() => undefined);
-      if (root !== undefined && real.startsWith(root.endsWith(sep) ? root : root + sep)) return;
+      if (root !== undefined) roots.push(root.endsWith(sep) ? root : root + sep);
     }
-    throw new TrawlError("forbidden", `${path} may not be fetched: it is in no folder in submodulesFrom`);
+    const isInside = (place: string): boolean => roots.some((root) => place.startsWith(root));
+    if (!isInside(real))
+      throw new TrawlError("forbidden", `${path} may not be fetched: it is in no folder in submodulesFrom`);
+    for await (const place of findPlaces(path))
+      if (!isInside(place))
+        throw new TrawlError(
+          "forbidden",
+          `${path} may not be fetched: it leads to a place in no folder in submodulesFrom`,
+        );
   }
 
   #refuse({ text }: RemoteUrl, reason: string): TrawlError {

@@ -101,7 +101,8 @@ class SubmoduleSync {
 
   constructor(given: SubmoduleFetch, policy: SubmodulePolicy) {
     this.#given = given;
-    this.#rules = new SubmoduleRules(given.url, policy, given.dataFolder, given.fetch.networks);
+    const { source } = given.repository;
+    this.#rules = new SubmoduleRules(given.url, source, policy, given.dataFolder, given.fetch.networks);
     this.#kept = readKept(given.directory).pins;
     this.#bytesLeft = given.fetch.bytesMax;
   }

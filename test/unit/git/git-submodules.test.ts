@@ -1,6 +1,6 @@
 /** What `.gitmodules` says, where submodules may come from, and trees with their contents. */
 import { execFileSync, spawnSync } from "node:child_process";
-import { symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { SubmoduleRules } from "../../../src/git/mirror/submodule-rules.js";
@@ -118,8 +118,9 @@ t.test("where submodules may be fetched from", async (t) => {
   symlinkSync(join(root, "secret"), join(root, "git/link"));
   symlinkSync(join(root, "data"), join(root, "git/data"));
   const token = "https://ada:token@host.example/org/app";
-  const outcome = async (own: string, from: readonly string[], url: string): Promise<string> => {
-    const rules = new SubmoduleRules(parseRemoteUrl(own), { from }, join(root, "data"), ["127.0.0.0/8"]);
+  const outcome = async (own: string, from: readonly string[], url: string, hosts?: string[]): Promise<string> => {
+    const source = hosts && { connection: "list", hosts };
+    const rules = new SubmoduleRules(parseRemoteUrl(own), source, { from }, join(root, "data"), ["127.0.0.0/8"]);
     try {
       const { remote, resolvedHosts, isNamed } = await rules.require(url);
       const credentials = remote.kind === "http" && remote.authorization !== null ? " with credentials" : "";
@@ -139,7 +140,9 @@ t.test("where submodules may be fetched from", async (t) => {
     ["the same origin", token, [], "https://host.example/org/lib", "https://host.example/org/lib with credentials"],
     ["ssh to the own host", token, [], "git@host.example:org/lib", "https://host.example/org/lib with credentials"],
     ["its own credentials", token, [], "https://x:y@host.example/lib", "https://host.example/lib with credentials"],
-    ["without https", token, [], "http://host.example/lib", "http://host.example/lib"],
+    ["without https", token, [], "http://host.example/lib", "forbidden"],
+    ["that is listed", token, ["host.example"], "http://host.example/lib", "http://host.example/lib"],
+    ["as the repository", "http://host.example/a", [], "http://host.example/lib", "http://host.example/lib"],
     ["another port", token, [], "https://host.example:9200/lib", "forbidden"],
     ["another host", token, [], "https://other.example/lib", "forbidden"],
     ["one that is listed", token, ["other.example"], "https://other.example/lib", "https://other.example/lib"],
@@ -168,9 +171,56 @@ t.test("where submodules may be fetched from", async (t) => {
     ["a relative path", token, ["*"], "lib", "bad-config"],
     ["ssh by ssh", "git@host.example:app", [], "git@host.example:lib", "git@host.example:lib"],
     ["https by ssh", "git@host.example:app", [], "https://host.example/lib", "https://host.example/lib"],
+    ["http by ssh", "git@host.example:app", [], "http://host.example/lib", "forbidden"],
     ["a local repository", "/srv/app", [], "https://host.example/lib", "forbidden"],
   ];
   for (const [what, own, from, url, expected] of rows) t.equal(await outcome(own, from, url), expected, what);
+
+  const any = ["*"];
+  const [open, closed] = ["https://ada:token@93.184.216.34", "https://ada:token@10.0.0.1"];
+  const shown = "https://93.184.216.34/lib with credentials";
+  t.equal(await outcome(`${open}/app`, [], "https://93.184.216.34/lib", any), `${shown} unnamed`, "not the operator's");
+  t.equal(await outcome(`${open}/app`, [], "https://93.184.216.34/lib", ["93.184.216.34", "*"]), shown);
+  t.equal(await outcome(`${closed}/app`, [], "https://10.0.0.1/lib", any), "forbidden", "not public");
+  t.match(await outcome(`${closed}/app`, ["10.0.0.1"], "https://10.0.0.1/lib", any), /with credentials$/);
+  t.equal(await outcome("git@10.0.0.1:app", [], "git@10.0.0.1:lib", any), "forbidden", "by ssh");
+  t.equal(
+    await outcome("https://localhost/app", [], "https://localhost/lib", any),
+    "https://localhost/lib at localhost:443:127.0.0.1 unnamed",
+  );
+});
+
+t.test("what a local submodule leads to is in the folders, too", async (t) => {
+  const repository = (more: object = {}) => ({
+    HEAD: "ref: refs/heads/main",
+    objects: { info: {} },
+    refs: {},
+    ...more,
+  });
+  const root = t.testdir({
+    git: {
+      good: repository(),
+      file: { ".git": "gitdir: ../../secret/other" },
+      inside: { ".git": "gitdir: ../good" },
+      common: repository({ commondir: "../../secret/other" }),
+      lent: repository({ objects: { info: { alternates: "../../../secret/other/objects\n" } } }),
+      indirect: repository({ objects: { info: { alternates: "../../lent/objects\n" } } }),
+      packs: repository(),
+      link: {},
+    },
+    secret: { other: repository({ objects: { info: {}, pack: {} } }) },
+    data: {},
+  });
+  symlinkSync(join(root, "secret/other"), join(root, "git/link/.git"));
+  symlinkSync(join(root, "secret/other/objects/pack"), join(root, "git/packs/objects/pack"));
+  mkdirSync(join(root, "git/bare.git"));
+  symlinkSync(join(root, "secret/other"), join(root, "git/bare.git/.git"));
+  mkdirSync(join(root, "git/bare"));
+  const policy = { from: [join(root, "git")] };
+  const rules = new SubmoduleRules(parseRemoteUrl("/srv/app"), undefined, policy, join(root, "data"), []);
+  for (const name of ["good", "inside"]) t.ok(await rules.require(join(root, "git", name)), name);
+  for (const name of ["file", "common", "lent", "indirect", "packs", "link", "bare"])
+    await t.rejects(rules.require(join(root, "git", name)), { code: "forbidden", message: /leads to a place/ }, name);
 });
 
 /** One line for each submodule, and for each file of the composed tree. */
