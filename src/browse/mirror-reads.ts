@@ -61,7 +61,9 @@ export class GitCache {
   readonly lastCommits = new BoundedMap<string, LastCommits>(
     keptHistoryBytesMax,
     ({ found, left }) =>
-      objectBytes * (1 + left.length) + left.reduce((sum, { names }) => sum + 50 * names.length, 150 * found.length),
+      objectBytes * (1 + left.length) +
+      found.reduce((sum, { name }) => sum + 150 + name.length, 0) +
+      left.reduce((sum, { names }) => sum + names.reduce((some, name) => some + 50 + name.length, 0), 0),
   );
   /** The same for whole files, as they were streamed. */
   readonly origins = new BoundedMap<string, readonly FoundHunk[]>(

@@ -26,8 +26,10 @@ export interface LastCommits {
   readonly left: readonly UnchangedEntries[];
 }
 
-/** Further entries of a directory are not looked for. */
+/** Further entries of a directory are not looked for, nor those with a longer name: systems of files have shorter ones. */
 const entryCountMax = 5_000;
+const namesBytesMax = 1 << 20;
+const nameBytesMax = 4_096;
 
 /** A larger tree is not read: it would not be shown either. */
 const treeBytesMax = 32 << 20;
@@ -59,7 +61,10 @@ export async function readLastCommits(
   }
 }
 
-/** The entries of a directory of a commit, as the start of a walk: the first 5,000, or none if there is no such directory. */
+/**
+ * The entries of a directory of a commit, as the start of a walk: the first 5,000 that have a MiB of names, or none if there is
+ * no such directory.
+ */
 export async function findEntries(
   directory: string,
   commit: string,
@@ -108,8 +113,15 @@ class EntryWalk {
 
   async namesAt(oid: string): Promise<readonly string[]> {
     const commit = await this.#read(oid, undefined);
-    const entries = commit === undefined ? undefined : await this.#entries(commit, () => true);
-    return [...(entries?.keys() ?? [])].slice(0, entryCountMax);
+    let [count, byteCount] = [0, 0];
+    const isWanted = ({ length }: string): boolean => {
+      if (length > nameBytesMax) return false;
+      count++;
+      byteCount += length;
+      return count <= entryCountMax && byteCount <= namesBytesMax;
+    };
+    const entries = commit === undefined ? undefined : await this.#entries(commit, isWanted);
+    return [...(entries?.keys() ?? [])];
   }
 
   async run(deadlineMs: number): Promise<LastCommits> {

@@ -81,3 +81,22 @@ t.test("a walk is stopped, and a commit that is not there is said", async (t) =>
   const missing = [{ commit: "1".repeat(40), names: ["a"] }];
   await t.rejects(readLastCommits(source.path, "", missing, 1000, neverStop), /cannot be read/);
 });
+
+t.test("the names of a directory are bounded in number, in bytes each and together", async (t) => {
+  const blob = source.git("hash-object", "-w", "/dev/null").trim();
+  const commitNames = (names: readonly string[]): string => {
+    const lines = names.map((name) => `100644 blob ${blob}\t${name}\n`);
+    const input = { encoding: "utf8", input: lines.join("") } as const;
+    const tree = execFileSync("git", ["-C", source.path, "mktree"], input).trim();
+    return git("-c", "user.name=a", "-c", "user.email=a", "commit-tree", tree, "-m", "names");
+  };
+  const numbered = (count: number, length: number): string[] =>
+    Array.from({ length: count }, (_, i) => String(i).padStart(length, "n"));
+  const found = async (names: readonly string[]) => {
+    const [entries] = await findEntries(source.path, commitNames(names), "", neverStop);
+    return entries?.names ?? [];
+  };
+  t.same(await found(["a", "b".repeat(4_097), "c".repeat(4_096)]), ["a", "c".repeat(4_096)]);
+  t.equal((await found(numbered(5_001, 8))).length, 5_000);
+  t.equal((await found(numbered(300, 4_096))).length, 256);
+});
