@@ -167,7 +167,7 @@ export const findImplementations = defineTool({
   name: "find_implementations",
   title: "Find implementations",
   description:
-    "Definitions of what implements an interface, trait or method that a file names, by an uploaded index; nothing is known without one.",
+    "Definitions of what implements an interface, trait or method that a file names, by the uploaded indexes of its repository and of others; nothing is known without one.",
   fields: { ...place, limit: integer(1, 1_000, 10, "Number of implementations.") },
   run: async ({ repo: name, path, symbol, revision: rev, limit }, context) => {
     const commit = await findCommit(findRepository(name, context), rev, context);
@@ -188,7 +188,7 @@ export const findReferences = defineTool({
   name: "find_references",
   title: "Find references",
   description:
-    "Lines of the repository that contain the name of a symbol as a whole word, those of the given file first.",
+    "Lines that use a symbol, those of the given file first: where an uploaded index knows it, of its repository and of others; otherwise lines of the repository that contain the name as a whole word.",
   fields: { ...place, limit: integer(1, 1_000, 10, "Number of uses.") },
   run: async ({ repo: name, path, symbol, revision: rev, limit }, context) => {
     const commit = await findCommit(findRepository(name, context), rev, context);
