@@ -54,6 +54,9 @@ const giveUpPeriodMs = 300_000;
 /** Indexes that are kept of a repository, whatever their roots and indexers: these are free texts. */
 const indexesMax = 1_000;
 
+/** Indexes that one question about packages looks at: some milliseconds. Many may be of repositories that it may not see. */
+const lookedAtMax = 5_000;
+
 /** How many uploads that failed are kept of a repository, to tell why. */
 const failedKeptMax = 10;
 
@@ -155,26 +158,29 @@ export class PreciseIndexes {
 
   /**
    * By repository, the newest indexes that define, or otherwise use, symbols of one of these packages: of each root and indexer one.
-   * `isWanted` says of which repositories; `countMax` limits the indexes.
+   * `isWanted` says of which repositories; `countMax` limits the indexes, and `limitHit` tells whether there may be more.
    */
   inPackages(
     packages: readonly number[],
     definingOnly: boolean,
     isWanted: (repositoryId: number) => boolean,
     countMax: number,
-  ): ReadonlyMap<number, readonly PreciseCandidate[]> {
+  ): { readonly candidates: ReadonlyMap<number, readonly PreciseCandidate[]>; readonly limitHit: boolean } {
     const found = new Map<number, PreciseCandidate[]>();
     const known = new Set<string>();
+    let lookedAt = 0;
     for (const { id, repositoryId, commit, root, indexer, state } of this.#store.forPackages(packages, definingOnly)) {
-      if (known.size >= countMax) break;
+      if (++lookedAt > lookedAtMax) return { candidates: found, limitHit: true };
+      if (state !== "COMPLETED" || !isWanted(repositoryId)) continue;
       const key = JSON.stringify([repositoryId, root, indexer]);
-      if (state !== "COMPLETED" || known.has(key) || !isWanted(repositoryId)) continue;
+      if (known.has(key)) continue;
+      if (known.size >= countMax) return { candidates: found, limitHit: true };
       known.add(key);
       const others = found.get(repositoryId);
       if (others === undefined) found.set(repositoryId, [{ id, commit, root }]);
       else others.push({ id, commit, root });
     }
-    return found;
+    return { candidates: found, limitHit: false };
   }
 
   /** All indexes and uploads of a repository, the newest first. */

@@ -27,7 +27,7 @@ import {
 /** How an answer about a name was found: by an uploaded index, or by the name alone. */
 export type Precision = "PRECISE" | "BY_NAME";
 
-/** Definitions of one name that are listed. */
+/** Definitions of one name that are listed, of all indexes together. */
 const definitionsMax = 200;
 
 /** Indexes of other repositories that are asked, and uses that are taken from one repository. */
@@ -99,10 +99,9 @@ async function askElsewhere(
   const own = file.repository.record.id;
   const isReadable = (id: number): boolean => id !== own && repositories.byId(id) !== undefined;
   const isDefinition = want === "definitions" || want === "prototypes";
-  const indexes = services.precise.inPackages(packages, isDefinition, isReadable, elsewhereMax + 1);
-  const asked = [...indexes].slice(0, elsewhereMax);
+  const asked = services.precise.inPackages(packages, isDefinition, isReadable, elsewhereMax);
   const answers = await Promise.all(
-    asked.map(async ([repositoryId, candidates]): Promise<Elsewhere> => {
+    [...asked.candidates].map(async ([repositoryId, candidates]): Promise<Elsewhere> => {
       const record = repositories.byId(repositoryId);
       if (record === undefined) return { found: [], limitHit: false };
       const repository = new RepositorySource(record, undefined);
@@ -119,13 +118,12 @@ async function askElsewhere(
       });
       await reportFailures(answer.failures, repository.name, services);
       const found = answer.found.map((one) => ({ ...one, shownCommit: commitToShow(repository, one.commit) }));
-      return { found, limitHit: found.some(({ limitHit }) => limitHit) };
+      return { found, limitHit: answer.failures.length > 0 || found.some(({ limitHit }) => limitHit) };
     }),
   );
-  const count = [...indexes.values()].reduce((sum, { length }) => sum + length, 0);
   return {
     found: answers.flatMap(({ found }) => found),
-    limitHit: count > elsewhereMax || answers.some(({ limitHit }) => limitHit),
+    limitHit: asked.limitHit || answers.some(({ limitHit }) => limitHit),
   };
 }
 
@@ -163,11 +161,12 @@ export async function preciseDefinitions(
   const found = await askPrecise(file, at, "definitions", context);
   if (found === undefined) return undefined;
   const elsewhere = found.placeCount > 0 ? undefined : await askElsewhere(found, file, "definitions", context);
-  const definitions =
+  const listed =
     elsewhere === undefined
       ? definitionSources(found, file.commit, file)
       : elsewhere.found.flatMap((one) => definitionSources({ ...one, name: found.name }, one.shownCommit, file));
-  if (definitions.length === 0) return undefined;
+  if (listed.length === 0) return undefined;
+  const definitions = listed.slice(0, definitionsMax);
   const isUnique = definitions.length === 1 && !(elsewhere ?? found).limitHit;
   return { found, definitions: await documentDefinitions(definitions, context), isUnique };
 }
@@ -208,25 +207,28 @@ async function documentDefinitions(
   return [{ ...first, documentation }, ...others];
 }
 
-/** The definitions as symbols, in the order of the index; `file` has what refers to them. */
+/** The definitions as symbols, in the order of the index, of which the first has the documentation; `file` has what refers to them. */
 function definitionSources(
   { name, about, files }: Pick<FoundPrecise, "name" | "about" | "files">,
   commit: CommitSource,
   file: BlobSource,
 ): DefinitionSource[] {
   const isOwn = commit === file.commit;
+  let { documentation } = about;
   return files.flatMap(({ path, language, places }) => {
     const resource = fileAt(path, commit, file);
     return places.map(({ range: { start, end }, preview }) => {
       const from = `L${start.line + 1}:${start.character + 1}`;
       const url = start.line === end.line ? `?${from}-${end.line + 1}:${end.character + 1}` : `?L${start.line + 1}`;
       const symbol = { name, kind: about.kind, line: start.line + 1, containerName: "", url };
-      return {
+      const source = {
         symbol: new SymbolSource(resource, language, symbol),
         signature: about.signature === "" ? preview.trim() : about.signature,
-        documentation: about.documentation,
+        documentation,
         nearness: !isOwn ? "OTHER_REPOSITORY" : path === file.path ? "SAME_FILE" : "SAME_REPOSITORY",
-      };
+      } as const;
+      documentation = "";
+      return source;
     });
   });
 }

@@ -46,6 +46,13 @@ class Site {
 
   /** Opens it as a start of the daemon does. */
   async start(changed: Partial<PreciseEnvironment> = {}, limits: Partial<PreciseLimits> = {}): Promise<PreciseIndexes> {
+    const indexes = this.load(changed, limits);
+    await indexes.start();
+    return indexes;
+  }
+
+  /** Without a look at the files. */
+  load(changed: Partial<PreciseEnvironment> = {}, limits: Partial<PreciseLimits> = {}): PreciseIndexes {
     const indexes = new PreciseIndexes({
       dataFolder: this.folder,
       store: this.store,
@@ -57,7 +64,6 @@ class Site {
       ...changed,
     });
     for (const step of indexes.load()) void step;
-    await indexes.start();
     return indexes;
   }
 
@@ -183,4 +189,68 @@ t.test("an upload whose repository goes in the same moment is not begun", async 
   isThere = false;
   await t.rejects(begun, { code: "not-found" });
   t.same(indexes.list(1), []);
+});
+
+/** A record of an index that defines symbols of some packages. */
+function completed(id: number, repositoryId: number, defined: readonly number[], used: readonly number[] = []) {
+  const sizes = { documentCount: 1, symbolCount: 1, occurrenceCount: 1, storedBytes: 1 };
+  const leftOut = { missingCount: 0, unfitCount: 0, outsideCount: 0 };
+  const counts = { ...sizes, ...leftOut, packages: { defined, used } };
+  const times = { uploadedAt: "", startedAt: "", endedAt: "" };
+  const record = { ...described, ...times, id, repositoryId, state: "COMPLETED" as const, failure: "" };
+  return { ...record, uploadBytes: 0, counts } satisfies PreciseIndexRecord;
+}
+
+const idsFor = (store: PreciseStore, packages: readonly number[], definingOnly: boolean): number[] =>
+  [...store.forPackages(packages, definingOnly)].map(({ id }) => id);
+
+t.test("indexes with a package are listed newest first, once, after a restart as well", async (t) => {
+  const site = new Site(t);
+  const store = new PreciseStore(site.store);
+  for (const id of [2, 10, 3]) await store.add(completed(id, id, [7, id], [8]));
+  await store.add(completed(4, 4, [8], [7]));
+  const restarted = new PreciseStore(site.store);
+  for (const step of restarted.load()) void step;
+  for (const one of [store, restarted]) {
+    t.same(idsFor(one, [7], true), [10, 3, 2]);
+    t.same(idsFor(one, [7, 8], false), [10, 4, 3, 2]);
+    t.same(idsFor(one, [9], false), []);
+  }
+  await store.remove([3, 10]);
+  t.same(idsFor(store, [7, 3, 10], true), [2]);
+});
+
+t.test("the packages of a repository are bounded: its newest indexes are found", async (t) => {
+  const store = new PreciseStore(new Site(t).store);
+  const packages = Array.from({ length: 15_000 }, (_, i) => i);
+  for (const id of [1, 2, 3]) await store.add(completed(id, 1, packages));
+  t.same(idsFor(store, [5], true), [3, 2]);
+  await store.remove([3]);
+  t.same(idsFor(store, [5], true), [2, 1], "and older ones when there is room");
+});
+
+t.test("a question about packages looks at so many indexes, and at no more than it needs", async (t) => {
+  const site = new Site(t);
+  const count = 5_001;
+  const records = Array.from({ length: count }, (_, i) => completed(i + 1, i + 1, [7]));
+  const stored = records.map((record) => ({
+    key: `precise-index/${record.id}`,
+    value: Buffer.from(JSON.stringify(record)),
+  }));
+  await site.store.apply(stored);
+  const indexes = site.load();
+  let asked = 0;
+  const ask = (isWanted: (id: number) => boolean, countMax: number) => {
+    const isCounted = (id: number): boolean => {
+      asked++;
+      return isWanted(id);
+    };
+    return indexes.inPackages([7], true, isCounted, countMax);
+  };
+  const few = ask(() => true, 2);
+  t.same([...few.candidates.keys()], [count, count - 1]);
+  t.match({ asked, limitHit: few.limitHit }, { asked: 3, limitHit: true });
+  const last = ask((id) => id === 1, 2);
+  t.same(last, { candidates: new Map(), limitHit: true });
+  t.same([...ask((id) => id === 2, 2).candidates.keys()], [2]);
 });
