@@ -71,6 +71,11 @@ t.test("marks take bounded time", async (t) => {
   const { user: before } = process.cpuUsage();
   markHunks([hunk(1, 1, many.join("\n")), hunk(9000, 9000, `-${"x ".repeat(100_000)}\n+${"y ".repeat(100_000)}`)]);
   t.ok(process.cpuUsage().user - before < 500_000);
+  const added = Array.from({ length: 20_000 }, (_, i) => `+${"a b ".repeat(250)}${i}`);
+  const grouped = Array.from({ length: 20_000 }, (_, i) => `${["-", "+", "+"][i % 3]}${"a b ".repeat(250)}${i}`);
+  const { user: start } = process.cpuUsage();
+  markHunks([hunk(1, 1, added.join("\n")), hunk(90_000, 90_000, grouped.join("\n"))]);
+  t.ok(process.cpuUsage().user - start < 500_000, "also of lines that have no pair, and to find the pairs");
 });
 
 t.test("the lines between changes", async (t) => {

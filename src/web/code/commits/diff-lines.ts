@@ -162,9 +162,15 @@ function pairLines(
   budget: { left: number },
 ): readonly (readonly [number, number])[] {
   const [olderCount, newerCount] = [middle - from, end - middle];
-  if (olderCount === newerCount || olderCount * newerCount > pairsMax || budget.left <= 0)
-    return Array.from({ length: Math.min(olderCount, newerCount) }, (_, i) => [from + i, middle + i] as const);
-  const words = lines.slice(from, end).map(({ text }) => countWords(text.slice(0, markedLengthMax)));
+  const inOrder = () =>
+    Array.from({ length: Math.min(olderCount, newerCount) }, (_, i) => [from + i, middle + i] as const);
+  const pairCount = olderCount * newerCount;
+  if (olderCount === newerCount || pairCount === 0 || pairCount > pairsMax) return inOrder();
+  const words: ReadonlyMap<string, number>[] = [];
+  for (const { text } of lines.slice(from, end)) {
+    if (budget.left <= 0) return inOrder();
+    words.push(countWords(text.slice(0, markedLengthMax), budget));
+  }
   const alike = (older: number, newer: number): number => {
     const [one, other] = [words[older] ?? new Map(), words[olderCount + newer] ?? new Map()];
     budget.left -= 10 * (one.size + other.size);
@@ -176,6 +182,7 @@ function pairLines(
   const likenesses = new Float64Array((olderCount + 1) * width);
   for (let older = olderCount - 1; older >= 0; older--)
     for (let newer = newerCount - 1; newer >= 0; newer--) {
+      if (budget.left <= 0) return inOrder();
       const here = older * width + newer;
       const value = alike(older, newer);
       likenesses[here] = value;
@@ -203,9 +210,11 @@ function splitWords(text: string): readonly string[] {
   return text.match(wordPattern) ?? [];
 }
 
-function countWords(text: string): ReadonlyMap<string, number> {
+function countWords(text: string, budget: { left: number }): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
-  for (const word of splitWords(text)) if (word.trim() !== "") counts.set(word, (counts.get(word) ?? 0) + 1);
+  const words = splitWords(text);
+  budget.left -= 10 * words.length;
+  for (const word of words) if (word.trim() !== "") counts.set(word, (counts.get(word) ?? 0) + 1);
   return counts;
 }
 
