@@ -203,8 +203,9 @@ export class GitReads {
 
   /** The entry at a path, "" for the root; null if there is none. */
   async entry(commit: CommitSource, path: string): Promise<EntryData | null> {
-    const { id, lfsTree = "" } = commit.repository.record;
-    const group = `${id}/${commit.oid}/${lfsTree}`;
+    const { id, lfsTree = "", lastFetched } = commit.repository.record;
+    // With contents of Git LFS or of submodules, a commit may have other entries after each fetch.
+    const group = `${id}/${commit.oid}/${lfsTree}/${lastFetched}`;
     const known = this.#cache.entries.get(`${group}/${path}`);
     return known !== undefined ? known.entry : this.#entries.get(group, path);
   }

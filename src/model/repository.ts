@@ -154,6 +154,18 @@ export interface Repository extends RepositoryConfig {
   readonly historyError?: string | undefined;
 }
 
+/**
+ * Equal as long as its commits have the same files: with contents of Git LFS and of submodules, they have others when some have
+ * arrived.
+ */
+export function filesKey({
+  lfsTree = "",
+  submodules,
+  lastFetched,
+}: Pick<Repository, "lfsTree" | "submodules" | "lastFetched">): string {
+  return submodules === undefined ? lfsTree : `${lfsTree} ${lastFetched}`;
+}
+
 /** All references of a repository, or its default branch without another one that its HEAD names. */
 export type VanishedKind = "everything" | "default-branch";
 

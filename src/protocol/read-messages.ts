@@ -109,6 +109,8 @@ export interface CommitOfRepository {
   readonly commit: string;
   /** See `Repository`. */
   readonly lfsTree?: string | undefined;
+  /** See `filesKey`. */
+  readonly files?: string;
 }
 
 export interface ReadCommitAttributes {
@@ -141,6 +143,8 @@ export interface FindDocuments {
   readonly repositoryId: number;
   /** See `Repository`. */
   readonly lfsTree: string | undefined;
+  /** Whether the contents of its submodules are searchable. */
+  readonly withSubmodules: boolean;
   /** An indexed branch with which the commits are compared; undefined if none is indexed. */
   readonly base: Pick<IndexedBranch, "bit" | "commit" | "contentTree"> | undefined;
   readonly commits: readonly string[];

@@ -16,6 +16,7 @@ t.test("contents of a server are searched and shown", async (t) => {
   const source = fixture(t);
   const double = await LfsDouble.start(t, source);
   const late = "needle late\n";
+  const lateOther = "needle late on other\n";
   const old = double.add("first line\nneedle old\n");
   const first = source.commit({ branch: "main", files: { ".gitattributes": attributes, "a.dat": old } });
   const main = source.commit({
@@ -30,7 +31,10 @@ t.test("contents of a server are searched and shown", async (t) => {
     },
   });
   source.updateRef("refs/heads/other", main);
-  const other = source.commit({ branch: "other", files: { "a.dat": double.add("needle on other\n") } });
+  const other = source.commit({
+    branch: "other",
+    files: { "a.dat": double.add("needle on other\n"), "o.dat": pointer(lateOther) },
+  });
   const app = (lfs: boolean) => ({ name: "app", url: double.url, lfs });
   const site = await GraphqlSite.start(t, { repositories: [app(true)] }, textsOnly);
   const { daemon } = site;
@@ -48,8 +52,8 @@ t.test("contents of a server are searched and shown", async (t) => {
   t.same(
     [...status.warnings].sort(),
     [
-      'Git LFS: the contents of 1 file are left out, such as "b/c.dat": the server of Git LFS answered 404 for it',
       'Git LFS: the contents of 1 file are left out, such as "big.dat": they are larger than index.maxFileBytes',
+      'Git LFS: the contents of 2 files are left out, such as "b/c.dat": the server of Git LFS answered 404 for it',
     ],
     "what is missing is told",
   );
@@ -78,9 +82,19 @@ t.test("contents of a server are searched and shown", async (t) => {
     t.equal(await found(`repo:has.content(other) rev:${other} needle`), "app:a.dat:1,app:a.txt:1");
   });
   await t.test("what comes later is found", async (t) => {
+    t.same(await leftOut(other), ["b/c.dat", "big.dat", "o.dat"]);
+    t.equal((await daemon.get("/app@other/-/raw/o.dat")).text, pointer(lateOther));
     double.add(late);
+    double.add(lateOther);
     const { warnings, skippedCounts } = await daemon.sync("app");
     t.equal(await found("needle"), "app:a.dat:2,app:a.txt:1,app:b/c.dat:1");
+    t.equal(
+      await found(`rev:${other} needle`),
+      "app:a.dat:1,app:a.txt:1,app:b/c.dat:1,app:o.dat:1",
+      "the same search as before of a commit that is not indexed",
+    );
+    t.same(await leftOut(other), ["big.dat"]);
+    t.equal((await daemon.get("/app@other/-/raw/o.dat")).text, lateOther, "the same page");
     t.equal(warnings.length, 1);
     t.equal(skippedCounts["lfs"], 1);
     t.equal(await daemon.countFaults(), 0, "`trawl check` finds nothing");
@@ -121,6 +135,9 @@ t.test("contents of a server are searched and shown", async (t) => {
     t.same(warnings, []);
     t.same(skippedCounts, {});
     t.equal(await found("needle"), "app:a.txt:1");
+    t.equal(await found(`rev:${other} needle`), "app:a.txt:1");
+    t.match(await found(`rev:${other} oid`), "app:o.dat:2");
+    t.equal((await daemon.get("/app@other/-/raw/o.dat")).text, pointer(lateOther));
     t.equal((await daemon.get("/app@main/-/raw/a.dat")).text, pointer("first line\nneedle in lfs\n"));
     await daemon.sync("app");
     t.notMatch(

@@ -260,13 +260,22 @@ t.test("what cannot be had is left out and told", async (t) => {
   await t.test("the commit comes, and the repository does not change", async (t) => {
     all.git("lib", "clone", "-q", ".", "../draft");
     const missing = all.commit("draft", { "lib.c": "needle that came\n" });
-    const head = all.commit("app", { gone: `->${missing}` });
+    all.commit("app", { gone: `->${missing}` });
+    all.git("app", "tag", "pinned");
+    const head = all.commit("app", { "more.c": "int more;\n" });
     await daemon.sync("app");
     t.same(await found("came"), []);
+    const atTag = async () => [
+      await found("repo:^app$@pinned came"),
+      (await daemon.get("/app@pinned/-/raw/gone/lib.c")).status,
+      await found("repo:has.content(came) rev:pinned main.c"),
+    ];
+    t.same(await atTag(), [[], 404, []]);
     all.git("lib", "fetch", "-q", "../draft", "main:draft");
     const { warnings, branches } = await daemon.sync("app");
     t.match(branches, [{ commit: head }]);
     t.same(await found("came"), ["app:gone/lib.c:1"]);
+    t.same(await atTag(), [["app:gone/lib.c:1"], 200, ["app:main.c"]], "the same of a commit that is not indexed");
     t.equal(warnings.length, 2, "the others are told still");
     t.notMatch(await receiptOf("repo:^app$ file:^gone/ needle"), /"path":"gone"/);
   });

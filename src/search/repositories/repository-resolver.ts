@@ -2,7 +2,7 @@ import { clearBit } from "../../base/bits.js";
 import { TrawlError } from "../../base/errors.js";
 import { resultAtOnce } from "../../base/yielding.js";
 import type { RepositoryTable } from "../../catalog/repository-table.js";
-import { defaultBranchBit, type Repository } from "../../model/repository.js";
+import { defaultBranchBit, filesKey, type Repository } from "../../model/repository.js";
 import type { RepositorySelection, RevisionChoice } from "../../protocol/search-options.js";
 import type { RepositoryFilter, SearchPlan } from "../../query/plan/plan.js";
 import type { ReadLimits, ReadPool } from "../../pool/read-pool.js";
@@ -400,10 +400,8 @@ export function collectCommits(resolutions: readonly Resolution[]): readonly Com
   return [...commits.values()];
 }
 
-export function commitAt(
-  { id, indexedBranches, lfsTree }: Repository,
-  { bit, unindexed }: RevisionChoice,
-): CommitOfRepository | undefined {
+export function commitAt(repository: Repository, { bit, unindexed }: RevisionChoice): CommitOfRepository | undefined {
+  const { id, indexedBranches, lfsTree } = repository;
   const commit = unindexed?.commit ?? indexedBranches.find((branch) => branch.bit === bit)?.commit;
-  return commit === undefined ? undefined : { repositoryId: id, commit, lfsTree };
+  return commit === undefined ? undefined : { repositoryId: id, commit, lfsTree, files: filesKey(repository) };
 }

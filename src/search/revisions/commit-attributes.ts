@@ -49,7 +49,7 @@ export interface AttributeFailure {
 
 /**
  * Looks up information about commits in the mirrors, on behalf of searches. Answers are cached, because a commit never
- * changes.
+ * changes; those about its files until contents of Git LFS or of submodules may have arrived.
  *
  * Reading a whole history, or all texts of a commit, may take minutes; the number of such requests that run at the same
  * time leaves one reader for others. Requests of several searches are served round-robin by client.
@@ -84,8 +84,8 @@ export class CommitAttributeReader {
     const about = JSON.stringify(question);
     const attributes = new Map<string, KnownAttribute>();
     const failures: AttributeFailure[] = [];
-    // With other contents of Git LFS, it has other files.
-    const keptKey = (commit: CommitOfRepository): string => `${about} ${commitKey(commit)} ${commit.lfsTree ?? ""}`;
+    const keptKey = (commit: CommitOfRepository): string =>
+      `${about} ${commitKey(commit)} ${question.kind === "has-file" ? (commit.files ?? "") : ""}`;
     const asked = commits.filter((commit) => {
       const kept = this.#kept.get(keptKey(commit));
       if (kept !== undefined) attributes.set(commitKey(commit), kept);

@@ -1,5 +1,5 @@
 import { errorMessage, TrawlError } from "../../base/errors.js";
-import { defaultBranchBit, type Repository } from "../../model/repository.js";
+import { defaultBranchBit, filesKey, type Repository } from "../../model/repository.js";
 import type { CachedShardRange } from "../../protocol/messages.js";
 import { encodeSummaries } from "../../protocol/repository-summaries.js";
 import type { FindDocuments, FoundDocuments, MissingPart } from "../../protocol/read-messages.js";
@@ -37,6 +37,7 @@ export class RevisionBatches {
   readonly #selections: readonly RepositorySelection[];
   readonly #context: PhaseContext;
   readonly #summaries: Uint8Array;
+  readonly #files: string;
   /** Live shards with documents of the repository: id, and row in the view. */
   readonly #live: ReadonlyMap<number, number>;
 
@@ -44,6 +45,7 @@ export class RevisionBatches {
     this.#repository = repository;
     this.#selections = selections;
     this.#context = context;
+    this.#files = filesKey(repository);
     this.#summaries = encodeSummaries([repository]);
     this.#live = new Map(
       context.view.shards.flatMap(({ record }, row) =>
@@ -55,7 +57,7 @@ export class RevisionBatches {
   /** Yields the phases of one batch; returns the commits that it covers. */
   async *search(commits: readonly string[]): AsyncGenerator<SearchPhase, ReadonlySet<string>> {
     const { cache } = this.#context;
-    const known = cache.findBatch(this.#repository.id, commits, (id) => this.#live.has(id));
+    const known = cache.findBatch(this.#repository.id, this.#files, commits, (id) => this.#live.has(id));
     if (known !== undefined) {
       cache.pin(known.cached.map(({ shard }) => shard));
       yield* this.#searchExisting(known);
@@ -125,7 +127,7 @@ export class RevisionBatches {
   /** Describes what a search of the commits would find and read. */
   async explain(commits: readonly string[]): Promise<{ line: string; covered: ReadonlySet<string> }> {
     const { cache } = this.#context;
-    const known = cache.findBatch(this.#repository.id, commits, (id) => this.#live.has(id));
+    const known = cache.findBatch(this.#repository.id, this.#files, commits, (id) => this.#live.has(id));
     const { batch, parts } = known === undefined ? await this.#findInShards(commits) : { batch: known, parts: [] };
     if (known === undefined) cache.unpin(batch.cached.map(({ shard }) => shard));
     const missingCount = parts.reduce((sum, { documentCount }) => sum + documentCount, 0);
@@ -140,7 +142,7 @@ export class RevisionBatches {
   /** Finds which documents of the commits are in shards, and which are missing. Leaves the cached shards pinned. */
   async #findInShards(commits: readonly string[]): Promise<FoundBatch> {
     const { cache } = this.#context;
-    const cached = cache.cachedShards(this.#repository.id);
+    const cached = cache.cachedShards(this.#repository.id, contentsKey(this.#repository));
     cache.pin(cached);
     try {
       return await this.#find(commits, indexedBase(this.#repository), cached, [...this.#live]);
@@ -163,6 +165,7 @@ export class RevisionBatches {
         kind: "find-documents",
         repositoryId: this.#repository.id,
         lfsTree: this.#repository.lfsTree,
+        withSubmodules: this.#repository.submodules !== undefined,
         base,
         commits,
         limits,
@@ -176,6 +179,7 @@ export class RevisionBatches {
     );
     const batch = {
       repositoryId: this.#repository.id,
+      files: this.#files,
       commits: found.commits,
       setStarts: found.setStarts,
       setRanges: found.setRanges,
@@ -222,11 +226,11 @@ export class RevisionBatches {
 
   async #buildShard({ entries, shardBytesMax }: MissingPart): Promise<CachedWithSets> {
     const { cache, reads, limits, timeoutMs, control, client } = this.#context;
-    let shard = cache.reserve(this.#repository.id, shardBytesMax);
+    let shard = cache.reserve(this.#repository.id, contentsKey(this.#repository), shardBytesMax);
     while (shard === undefined) {
       await cache.released();
       if (control.isStopped) throw new TrawlError("cancelled", "the search was stopped");
-      shard = cache.reserve(this.#repository.id, shardBytesMax);
+      shard = cache.reserve(this.#repository.id, contentsKey(this.#repository), shardBytesMax);
     }
     try {
       const { id, from, to } = shard;
@@ -317,11 +321,21 @@ export async function rehearseReading(
   const commit = indexedBase(repository)?.commit;
   if (commit === undefined) return;
   const { lfsTree } = repository;
+  const withSubmodules = repository.submodules !== undefined;
   const shared = { repositoryId: repository.id, limits };
   const options = { timeoutMs: rehearsalMs, stop, client: "" };
   const find = (live: FindDocuments["live"]): Promise<FoundDocuments> =>
     reads.run<"find-documents">(
-      { kind: "find-documents", ...shared, lfsTree, base: undefined, commits: [commit], live, cached: [] },
+      {
+        kind: "find-documents",
+        ...shared,
+        lfsTree,
+        withSubmodules,
+        base: undefined,
+        commits: [commit],
+        live,
+        cached: [],
+      },
       options,
     );
   const shards = view.shards.filter(({ record }) => record.repositoryIds.includes(repository.id));
@@ -329,7 +343,7 @@ export async function rehearseReading(
   const [part] = (await find([])).parts;
   if (part === undefined) return;
   const build = async (): Promise<void> => {
-    const shard = cache.reserve(repository.id, part.shardBytesMax);
+    const shard = cache.reserve(repository.id, contentsKey(repository), part.shardBytesMax);
     // Searches use all of it, and with it this code.
     if (shard === undefined) return;
     try {
@@ -351,6 +365,11 @@ export async function rehearseReading(
   // All at once, so that each thread gets one. The memory is free again when all have ended.
   const ended = await Promise.allSettled(Array.from({ length: reads.threadCount }, build));
   for (const { reason } of ended.filter((one) => one.status === "rejected")) throw reason;
+}
+
+/** The options by which a cached document has the contents that it has, or the reason why it has none. */
+function contentsKey({ lfsTree = "", submodules }: Repository): string {
+  return submodules === undefined ? lfsTree : `${lfsTree} with submodules`;
 }
 
 /** Whether some document of the shard belongs to a commit. */

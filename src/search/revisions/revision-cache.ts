@@ -19,6 +19,8 @@ export interface CachedBlock {
 /** A shard in the cache's memory, built from documents that no live shard has. */
 export interface CachedShard extends CachedBlock {
   readonly repositoryId: number;
+  /** What it depends on beside the commits: with others, the same blob has another document. */
+  readonly contents: string;
   /** Number of its documents whose blob is missing from the mirror. */
   missingCount: number;
   /** The value of its symbols; it may be dropped before the shard. */
@@ -28,6 +30,8 @@ export interface CachedShard extends CachedBlock {
 /** Cached information about commits of one repository: which documents of which shards they have. */
 export interface RevisionBatch {
   readonly repositoryId: number;
+  /** See `filesKey`. */
+  readonly files: string;
   /** The number of a commit is its index. */
   readonly commits: readonly string[];
   readonly setStarts: Uint32Array;
@@ -61,7 +65,7 @@ export class RevisionCache {
   readonly #shards = new Map<CachedBlock, CachedShard>();
   #head = 0;
   #nextId = firstCachedId;
-  /** By repository and commits. */
+  /** By repository, its files and commits. */
   readonly #batches: BoundedMap<string, { readonly batch: RevisionBatch; readonly bytes: number }>;
   #waiting: (() => void)[] = [];
 
@@ -76,9 +80,9 @@ export class RevisionCache {
   }
 
   /** Shards with documents of the repository that are ready to be read. */
-  cachedShards(repositoryId: number): CachedShard[] {
+  cachedShards(repositoryId: number, contents: string): CachedShard[] {
     return [...this.#shards.values()]
-      .filter((shard) => shard.repositoryId === repositoryId && shard.isReady)
+      .filter((shard) => shard.repositoryId === repositoryId && shard.contents === contents && shard.isReady)
       .sort((a, b) => a.from - b.from);
   }
 
@@ -88,10 +92,10 @@ export class RevisionCache {
   }
 
   /** Allocates space for a shard of up to `byteCount` bytes, pinned once; undefined if all space is in use. */
-  reserve(repositoryId: number, byteCount: number): CachedShard | undefined {
+  reserve(repositoryId: number, contents: string, byteCount: number): CachedShard | undefined {
     const block = this.#allocate(byteCount);
     if (block === undefined) return undefined;
-    const shard = Object.assign(block, { repositoryId, missingCount: 0, symbols: undefined });
+    const shard = Object.assign(block, { repositoryId, contents, missingCount: 0, symbols: undefined });
     this.#shards.set(block, shard);
     return shard;
   }
@@ -157,10 +161,11 @@ export class RevisionCache {
    */
   findBatch(
     repositoryId: number,
+    files: string,
     commits: readonly string[],
     isLive: (shardId: number) => boolean,
   ): RevisionBatch | undefined {
-    const key = batchKey(repositoryId, commits);
+    const key = batchKey(repositoryId, files, commits);
     const batch = this.#batches.get(key)?.batch;
     if (
       batch?.live.every(({ id }) => isLive(id)) === true &&
@@ -173,7 +178,7 @@ export class RevisionCache {
 
   /** `commits` are the requested ones: the batch may cover fewer. */
   storeBatch(commits: readonly string[], batch: RevisionBatch): void {
-    const key = batchKey(batch.repositoryId, commits);
+    const key = batchKey(batch.repositoryId, batch.files, commits);
     this.#batches.set(key, { batch, bytes: batchBytes(key, batch) });
   }
 
@@ -197,8 +202,8 @@ export class RevisionCache {
   }
 }
 
-function batchKey(repositoryId: number, commits: readonly string[]): string {
-  return `${repositoryId} ${[...commits].sort().join(" ")}`;
+function batchKey(repositoryId: number, files: string, commits: readonly string[]): string {
+  return `${repositoryId} ${files} ${[...commits].sort().join(" ")}`;
 }
 
 function batchBytes(key: string, { setStarts, setRanges, live, cached: kept }: RevisionBatch): number {

@@ -4,7 +4,7 @@ import { hasBit, setBit } from "../../base/bits.js";
 import { TrawlError } from "../../base/errors.js";
 import { Pace } from "../../base/pace.js";
 import { type LfsContents, readLfsContents } from "../../git/lfs/lfs-contents.js";
-import { contentTrees, hasSubmoduleContents } from "../../git/objects/composed-tree.js";
+import { contentTrees } from "../../git/objects/composed-tree.js";
 import { blobSizes } from "../../git/objects/read-blobs.js";
 import { compareAlong, type PathState, type TreeChain } from "../../git/objects/tree-chain.js";
 import {
@@ -145,11 +145,11 @@ function fillState(state: PathState, contents: LfsContents): PathState {
 
 /** Without the base if its commit no longer exists in the mirror, after a force-push and a repack. */
 async function buildChain(
-  { repositoryId, base, commits }: FindDocuments,
+  { repositoryId, withSubmodules, base, commits }: FindDocuments,
   context: ReadContext,
 ): Promise<{ chain: TreeChain; base: FindDocuments["base"] }> {
   const mirror = mirrorPath(context, repositoryId);
-  const trees = await contentTrees(mirror, commits, context.stop);
+  const trees = withSubmodules ? await contentTrees(mirror, commits, context.stop) : commits;
   if (base !== undefined) {
     const contents = { base: base.contentTree, trees };
     try {
@@ -342,14 +342,13 @@ interface DocumentsOfBlob {
 async function splitParts(
   missing: readonly WantedDocument[],
   sources: Sources,
-  { repositoryId, limits }: FindDocuments,
+  { repositoryId, withSubmodules, limits }: FindDocuments,
   context: ReadContext,
 ): Promise<MissingPart[]> {
   const blobs = groupByBlob(missing);
   const files = blobs.filter(({ documents }) => documents.some(({ isFile, rules }) => isFile && !rules.isIgnored));
   const oids = files.map(({ documents: [{ oid }] }) => oid);
   const mirror = mirrorPath(context, repositoryId);
-  const areWanted = hasSubmoduleContents(mirror);
   const sizes = await blobSizes(mirror, oids, context.stop);
   files.forEach((blob, i) => (blob.blobBytes = sizes[i]));
   const contentBytesMax = largestContentBytes(limits, context.arena);
@@ -380,7 +379,7 @@ async function splitParts(
     if (textBytes + bytes > partTextBytes || (entries?.count ?? 0) >= partDocumentCount) close();
     entries ??= new EntryWriter();
     for (const document of documents) {
-      const isSubmodule = document.isSubmodule && areWanted;
+      const isSubmodule = document.isSubmodule && withSubmodules;
       entries.add({ ...document, isSubmodule }, sources.get(document.oid), blobBytes);
       otherBytes += document.path.length + document.oid.length / 2 + documentBytes;
     }

@@ -64,6 +64,7 @@ async function build(t: Test, source: GitFixture, commit: string): Promise<Shard
   const question = {
     repositoryId: 7,
     lfsTree: undefined,
+    withSubmodules: false,
     base: undefined,
     commits: [commit],
     limits,

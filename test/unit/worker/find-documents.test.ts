@@ -92,6 +92,7 @@ class Reading {
       kind: "find-documents",
       repositoryId,
       lfsTree: undefined,
+      withSubmodules: false,
       base,
       commits,
       limits,
