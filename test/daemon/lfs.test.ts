@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import t from "tap";
 import type { RepositoryStatus } from "../../src/model/repository-status.js";
 import { newestMirror, textsOnly } from "../support/daemon.js";
-import { fixture } from "../support/git-mirror.js";
+import { fixture, pruneMirror } from "../support/git-mirror.js";
 import { GraphqlSite } from "../support/graphql-site.js";
 import { LfsDouble, pointer, sha256 } from "../support/lfs-server.js";
 import { configure } from "../support/shared-daemon.js";
@@ -116,13 +116,13 @@ t.test("contents of a server are searched and shown", async (t) => {
       const mirror = newestMirror(daemon.data);
       const git = (...args: string[]): string =>
         execFileSync("git", [`--git-dir=${mirror}`, ...args], { encoding: "utf8" });
-      git("gc", "--quiet", "--prune=now");
+      await pruneMirror(mirror);
       t.equal((await daemon.get("/app@main/-/raw/a.dat")).text, "first line\nneedle in lfs\n");
       const count = double.seen.length;
       await daemon.sync("app");
       t.equal(double.seen.length, count);
       git("update-ref", "-d", "refs/trawl/lfs");
-      git("gc", "--quiet", "--prune=now");
+      await pruneMirror(mirror);
       await daemon.sync("app");
       t.equal((await daemon.get("/app@main/-/raw/a.dat")).text, "first line\nneedle in lfs\n");
       t.equal(await found("needle"), "app:a.dat:2,app:a.txt:1,app:b/c.dat:1,app:d/e.bin:1");

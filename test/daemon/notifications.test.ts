@@ -8,7 +8,7 @@ import { asDiscord, asSlack, asTeams } from "../support/chats.js";
 import { type DaemonProcess, dataDirectory, testDaemon, textsOnly } from "../support/daemon.js";
 import { inLongRuns, scaled } from "../support/full-run.js";
 import type { GitFixture } from "../support/git-fixture.js";
-import { fixture } from "../support/git-mirror.js";
+import { fixture, pruneMirror } from "../support/git-mirror.js";
 import { randomFrom } from "../support/random.js";
 import { MailServer } from "../support/mail-server.js";
 import { isSigned, Receiver } from "../support/receiver.js";
@@ -509,7 +509,7 @@ t.test("each new commit is told once", async (t) => {
   const mirrors = readdirSync(join(daemon().data, "mirrors")).map((file) => Number.parseInt(file, 10));
   const mirror = join(daemon().data, "mirrors", `${Math.max(...mirrors)}.git`);
   source.git("--git-dir", mirror, "reflog", "expire", "--expire=now", "--all");
-  source.git("--git-dir", mirror, "-c", "gc.cruftPacks=false", "gc", "--quiet", "--prune=now");
+  await pruneMirror(mirror);
   answer();
   receiver.respond = respond;
   await until("it is told that this is not known", () =>

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import type { Test } from "tap";
 import { TrawlError } from "../../src/base/errors.js";
 import { BlobReader } from "../../src/git/objects/blob-reader.js";
@@ -8,6 +9,7 @@ import { listTree } from "../../src/git/objects/objects.js";
 import { parseRemoteUrl } from "../../src/git/run/remote-url.js";
 import { neverStop } from "../../src/git/run/run.js";
 import { GitFixture } from "./git-fixture.js";
+import { until } from "./waiting.js";
 
 /** Limits that a normal test does not reach. */
 export const testMirrorOptions: MirrorOptions = {
@@ -77,4 +79,13 @@ export async function isWhole(mirror: Mirror): Promise<boolean> {
   }
   reader.close();
   return missing === 0 && branches.size > 0;
+}
+
+/**
+ * Deletes from the mirror of a running daemon all objects that no reference keeps. The daemon may repack it at the same moment and
+ * take away what git has written: then again.
+ */
+export async function pruneMirror(mirror: string): Promise<void> {
+  const args = [`--git-dir=${mirror}`, "-c", "gc.cruftPacks=false", "gc", "--quiet", "--prune=now"];
+  await until("git gc succeeds", () => spawnSync("git", args).status === 0);
 }
