@@ -10,6 +10,8 @@ import { isObject } from "../base/is-object.js";
  */
 export interface Frame {
   readonly head: Readonly<Record<string, unknown>>;
+  /** Of its JSON. */
+  readonly headBytes: number;
   readonly body: Uint8Array;
 }
 
@@ -22,6 +24,9 @@ export interface FrameLimits {
 export const frameLimits: FrameLimits = { headBytesMax: 4 * 1024 * 1024, bodyBytesMax: 16 * 1024 * 1024 };
 
 const prefixBytes = 8;
+
+const smallBytes = 2 * 1024;
+const tailBytes = 8 * 1024;
 
 /** The bytes before the body, which follows as it is. */
 export function frameStart(head: object, bodyBytes: number, limits: FrameLimits = frameLimits): Uint8Array {
@@ -42,6 +47,8 @@ export function frameStart(head: object, bodyBytes: number, limits: FrameLimits 
 export class FrameParser {
   readonly #limits: FrameLimits;
   #pieces: Uint8Array[] = [];
+  /** The memory of the last piece, if small ones were copied there. */
+  #tail: { readonly memory: Uint8Array; used: number } | undefined;
   #gatheredBytes = 0;
   /** Of the next part: the two lengths, or a frame of which they are known. */
   #wantedBytes = prefixBytes;
@@ -63,7 +70,7 @@ export class FrameParser {
     for (;;) {
       const missing = this.#wantedBytes - this.#gatheredBytes;
       if (rest.length < missing) {
-        if (rest.length > 0) this.#pieces.push(rest);
+        this.#keep(rest);
         this.#gatheredBytes += rest.length;
         return;
       }
@@ -71,9 +78,27 @@ export class FrameParser {
       rest = rest.subarray(missing);
       const bytes = this.#pieces.length === 1 ? Buffer.from(this.#pieces[0]) : Buffer.concat(this.#pieces);
       this.#pieces = [];
+      this.#tail = undefined;
       this.#gatheredBytes = 0;
       if (this.#headBytes === undefined) this.#readLengths(bytes);
       else yield this.#readFrame(bytes, this.#headBytes);
+    }
+  }
+
+  /** A piece holds on to the memory in which it arrived, so small ones are copied together. */
+  #keep(piece: Uint8Array): void {
+    if (piece.length >= smallBytes) {
+      this.#tail = undefined;
+      this.#pieces.push(piece);
+    } else if (piece.length > 0) {
+      let tail = this.#tail;
+      if (tail === undefined || tail.memory.length - tail.used < piece.length) {
+        tail = { memory: uninitializedBytes(tailBytes), used: 0 };
+        this.#tail = tail;
+      } else this.#pieces.pop();
+      tail.memory.set(piece, tail.used);
+      tail.used += piece.length;
+      this.#pieces.push(tail.memory.subarray(0, tail.used));
     }
   }
 
@@ -93,7 +118,7 @@ export class FrameParser {
     this.#headBytes = undefined;
     this.#wantedBytes = prefixBytes;
     const head = parseHead(bytes.subarray(0, headBytes));
-    return { head, body: bytes.subarray(headBytes) };
+    return { head, headBytes, body: bytes.subarray(headBytes) };
   }
 }
 

@@ -60,12 +60,33 @@ function requireOwn({ fleetId, node, certificate, key, authority }: NodeIdentity
       `fleet.certificate, fleet.key, fleet.authority: ${errorMessage(error)} (${Object.values(files).join(", ")})`,
     );
   }
+  if (![...pemBlocks(authority), ...pemBlocks(certificate)].some((pem) => isIssuedBy(own, pem)))
+    throw bad(`${files.certificate} was not issued by the authority in ${files.authority}`);
+  if (Date.parse(own.validTo) < new Date().getTime())
+    throw bad(`${files.certificate} has expired (${own.validTo}): issue another`);
   const wanted = nodeUri(fleetId, node);
   if (!saysUri(own.subjectAltName, wanted))
-    throw new TrawlError(
-      "bad-config",
-      `fleet.certificate: ${files.certificate} is not of this node: its subject alternative name must be URI:${wanted}`,
-    );
+    throw bad(`${files.certificate} is not of this node: its subject alternative name must be URI:${wanted}`);
+}
+
+const pemEnd = "-----END CERTIFICATE-----";
+
+/** An authority may have several certificates, and that of a node may be followed by intermediate ones. */
+function pemBlocks(pem: Buffer): string[] {
+  return pem
+    .toString()
+    .split(pemEnd)
+    .slice(0, -1)
+    .map((block) => block + pemEnd);
+}
+
+function isIssuedBy(own: X509Certificate, pem: string): boolean {
+  const issuer = new X509Certificate(pem);
+  return issuer.ca && own.checkIssued(issuer) && own.verify(issuer.publicKey);
+}
+
+function bad(message: string): TrawlError {
+  return new TrawlError("bad-config", `fleet.certificate: ${message}`);
 }
 
 /**

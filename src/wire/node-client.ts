@@ -1,4 +1,5 @@
 import { connect, type ClientHttp2Session } from "node:http2";
+import { PassThrough } from "node:stream";
 import { callAfter } from "../base/deadline.js";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
@@ -14,7 +15,7 @@ export interface NodeAddress {
 }
 
 /** How long a search waits for the connection to a node that was silent before: it may be back, and probably is not. */
-const missedWaitMs = 250;
+const missedWaitMs = 1_000;
 
 /** One connection to another node, made when it is needed, and made again after it has ended. */
 export class NodeClient {
@@ -35,6 +36,18 @@ export class NodeClient {
 
   /** Opens a channel. What is sent before the connection is there is sent then; if it never is, the receiver is told. */
   open(receiver: FrameReceiver): FrameChannel {
+    try {
+      return this.#open(receiver);
+    } catch (error) {
+      // As of a connection that ends at this moment.
+      const stream = new PassThrough();
+      const channel = new FrameChannel(stream, receiver);
+      stream.destroy(new TrawlError("overloaded", errorMessage(error)));
+      return channel;
+    }
+  }
+
+  #open(receiver: FrameReceiver): FrameChannel {
     const session = this.#connected();
     const stream = session.request(
       { ":method": "POST", ":path": channelPath, [protocolHeader]: this.#protocol },

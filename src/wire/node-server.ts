@@ -4,6 +4,7 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
+import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
@@ -28,6 +29,8 @@ export class NodeServer {
   readonly #settings: NodeServerSettings;
   readonly #server: Http2SecureServer;
   readonly #sessions = new Set<ServerHttp2Session>();
+  /** All connections, those that have not said who they are among them. */
+  readonly #sockets = new Set<Socket>();
 
   constructor(settings: NodeServerSettings) {
     this.#settings = settings;
@@ -39,11 +42,15 @@ export class NodeServer {
       requestCert: true,
       rejectUnauthorized: true,
       minVersion: "TLSv1.3",
-      handshakeTimeout: 10_000,
+      handshakeTimeout: 5_000,
       maxSessionMemory: sessionMemoryMiB,
       settings: { initialWindowSize: windowBytes, maxConcurrentStreams: streamsMax, enablePush: false },
     });
     this.#server.maxConnections = 16 * (nodes.length + 1);
+    this.#server.on("connection", (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once("close", () => this.#sockets.delete(socket));
+    });
     this.#server.on("session", (session) => this.#begin(session));
     // Whoever has no certificate of the fleet ends here.
     this.#server.on("tlsClientError", (error) =>
@@ -57,7 +64,9 @@ export class NodeServer {
   /** Resolves with the port. Rejects with `conflict` if the address is in use. */
   start(host: string, port: number): Promise<number> {
     return new Promise((resolve, reject) => {
-      this.#server.once("error", (error) => {
+      // After it has started, an error is one connection that could not be accepted.
+      this.#server.on("error", (error) => {
+        this.#settings.log.warn({ error: errorMessage(error) }, "a connection to fleet.listen failed");
         reject(new TrawlError("conflict", `fleet.listen: ${errorMessage(error)}`));
       });
       this.#server.listen(port, host, () => {
@@ -70,6 +79,7 @@ export class NodeServer {
   /** Ends all connections. */
   async stop(): Promise<void> {
     for (const session of this.#sessions) session.destroy();
+    for (const socket of this.#sockets) socket.destroy();
     await new Promise<void>((resolve) => this.#server.close(() => resolve()));
   }
 

@@ -19,6 +19,21 @@ export const word: Shape<number> = (value, place) => {
   return count;
 };
 
+/** Like `natural`, up to a maximum. */
+export function atMost(max: number): Shape<number> {
+  return (value, place) => {
+    const count = natural(value, place);
+    if (count > max) throw unfit(place, `at most ${max}`);
+    return count;
+  };
+}
+
+/** A number above 0, which may be a fraction. */
+export const positive: Shape<number> = (value, place) => {
+  if (typeof value !== "number" || !Number.isFinite(value) || value <= 0) throw unfit(place, "a number above 0");
+  return value;
+};
+
 export const flag: Shape<boolean> = (value, place) => {
   if (typeof value !== "boolean") throw unfit(place, "true or false");
   return value;

@@ -32,7 +32,8 @@ function parseNode(text: string): NodeAddress {
   if (
     !nodeNamePattern.test(name) ||
     !hostAndPort.test(address) ||
-    Number(address.slice(address.lastIndexOf(":") + 1)) > 65_535
+    Number(address.slice(address.lastIndexOf(":") + 1)) > 65_535 ||
+    !URL.canParse(`https://${address}`)
   )
     throw bad(`fleet.nodes: ${JSON.stringify(text)} must be NAME=HOST:PORT`);
   return { name, address };

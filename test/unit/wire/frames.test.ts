@@ -12,7 +12,7 @@ function encode(head: object, body: Uint8Array): Buffer {
 function parse(chunks: readonly Uint8Array[]): Frame[] {
   const parser = new FrameParser(limits);
   const frames = chunks.flatMap((chunk) => [...parser.push(chunk)]);
-  return parser.isWithin ? [...frames, { head: { within: true }, body: new Uint8Array() }] : frames;
+  return parser.isWithin ? [...frames, { head: { within: true }, headBytes: 0, body: new Uint8Array() }] : frames;
 }
 
 t.test("frames arrive as they were sent, in whatever pieces", async (t) => {
@@ -40,6 +40,22 @@ t.test("frames arrive as they were sent, in whatever pieces", async (t) => {
   t.pass();
 });
 
+t.test("a frame in single bytes is put together", (t) => {
+  const body = Uint8Array.from({ length: 20_000 }, (_, i) => i & 0xff);
+  const large = { headBytesMax: 100, bodyBytesMax: 50_000 };
+  const bytes = Buffer.concat([frameStart({ k: 1 }, body.length, large), body]);
+  const parser = new FrameParser(large);
+  const cuts = [...Array.from({ length: 9_000 }, (_, i) => i), 14_000];
+  const chunks = cuts.map((cut, i) => bytes.subarray(cut, cuts[i + 1]));
+  const frames = chunks.flatMap((chunk) => [...parser.push(chunk)]);
+  t.same(
+    frames.map(({ head, headBytes }) => [head, headBytes]),
+    [[{ k: 1 }, 7]],
+  );
+  t.ok(Buffer.from(body).equals(frames[0].body));
+  t.end();
+});
+
 t.test("lengths are believed only within limits, and nothing is kept ready for them", (t) => {
   const lengths = (head: number, body: number): Buffer => {
     const bytes = Buffer.alloc(8);
@@ -51,7 +67,11 @@ t.test("lengths are believed only within limits, and nothing is kept ready for t
   t.throws(() => parse([lengths(2, 51)]), { code: "bad-request", message: /51 bytes, of at most 50/ });
   t.throws(() => parse([lengths(2, 0), Buffer.from("[]")]), { code: "bad-request", message: /no object/ });
   t.throws(() => parse([lengths(2, 0), Buffer.from("{x")]), { code: "bad-request", message: /no JSON/ });
-  t.same(parse([lengths(2, 3), Buffer.from("{}ab")]), [{ head: { within: true }, body: new Uint8Array() }], "cut off");
+  t.same(
+    parse([lengths(2, 3), Buffer.from("{}ab")]),
+    [{ head: { within: true }, headBytes: 0, body: new Uint8Array() }],
+    "cut off",
+  );
   t.throws(() => frameStart({}, 51, limits), { code: "internal" });
   t.throws(() => frameStart({ a: "x".repeat(100) }, 0, limits), { code: "internal" });
   t.end();

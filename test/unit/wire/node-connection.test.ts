@@ -50,7 +50,9 @@ t.test("only nodes of the fleet are answered, and only the node that was meant a
   const other = new TestAuthority(t);
   const port = await startEcho(t, authority.issue("URI:trawl://test/a"));
   const clientOf = (files: CertificateFiles, fleet: string, own: string, wanted = "a", protocol = "1"): NodeClient => {
-    const identity = readIdentity(fleet, own, files);
+    const issuer = files.certificate.replace(/node\d+\.pem/, "ca.pem");
+    const issued = readIdentity(fleet, own, { ...files, authority: issuer });
+    const identity = { ...issued, authority: readFileSync(files.authority) };
     const client = new NodeClient({ name: wanted, address: `127.0.0.1:${port}` }, identity, protocol, log);
     t.teardown(() => client.close());
     return client;
@@ -125,6 +127,8 @@ t.test("a node refuses to start with a certificate that is not its own", (t) => 
   const authority = new TestAuthority(t);
   const files = authority.issue("URI:trawl://test/a");
   const mixed = { ...files, key: authority.issue("URI:trawl://test/b").key };
+  const another = { ...files, authority: new TestAuthority(t).issue("URI:trawl://test/a").authority };
+  t.throws(() => readIdentity("test", "a", another), { code: "bad-config", message: /not issued by the authority/ });
   t.throws(() => readIdentity("test", "b", files), { code: "bad-config", message: /must be URI:trawl:\/\/test\/b/ });
   t.throws(() => readIdentity("test", "a", mixed), { code: "bad-config", message: /fleet\.certificate/ });
   t.throws(() => readIdentity("test", "a", { ...files, key: "/nonexistent/key" }), {
