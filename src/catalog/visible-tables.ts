@@ -130,10 +130,10 @@ function* listed(all: readonly Repository[], earlier: RepositoryTable | undefine
   return yield* RepositoryTable.inSteps(visible, visible.length === all.length, earlier);
 }
 
-/** No name contains a newline. */
+/** Equal to no key of a whole view: it begins with a newline, which no name contains. */
 function limitedKey(viewer: Viewer): string {
   const readers = seesPrivate(viewer) ? "*" : viewer.readerNames.join(" ");
-  return [readers, ...(viewer.narrowed?.repositories ?? [])].join("\n");
+  return ["", readers, ...(viewer.narrowed?.repositories ?? [])].join("\n");
 }
 
 function seesPrivate({ isSiteAdmin, narrowed }: Viewer): boolean {
