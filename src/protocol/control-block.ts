@@ -387,7 +387,12 @@ export function isOver({ countMax, taken }: ResultLimits, optionsIndex: number):
   return Number(Atomics.load(taken, optionsIndex)) > (countMax[optionsIndex] ?? endedMark - 1);
 }
 
-/** Ends these result options for a reason other than their limit. */
+/** Ends these result options for a reason other than their limit. What was taken is still known. */
 export function endTaking({ taken }: ResultLimits, optionsIndex: number): void {
-  Atomics.store(taken, optionsIndex, BigInt(endedMark));
+  if (Number(Atomics.load(taken, optionsIndex)) < endedMark) Atomics.add(taken, optionsIndex, BigInt(endedMark));
+}
+
+/** Matches taken, including those beyond the limit. */
+export function takenMatches({ taken }: ResultLimits, optionsIndex: number): number {
+  return Number(Atomics.load(taken, optionsIndex) % BigInt(endedMark));
 }

@@ -460,9 +460,9 @@ export class Searcher {
   ): Promise<ChosenHere | undefined> {
     const { catalog } = this.#environment;
     const { viewer } = request;
+    const table = catalog.repositoryTable(viewer);
     const view = catalog.view();
     let resolutions: readonly Resolution[] | undefined;
-    const table = catalog.repositoryTable(viewer);
     try {
       const filters = plan.basicQueries.map(({ repositories }) => repositories);
       const settings = { timeoutMs, isWanted, isStopping: () => this.#isStopping };

@@ -7,7 +7,7 @@ import { readFleetIdentity, readFleetNodes } from "../config/fleet-options.js";
 import type { ResolvedOptions } from "../config/options.js";
 import { programVersion } from "./program.js";
 
-/** Makes this daemon a node of its fleet. Undefined on a single host, which loads nothing of it. */
+/** Makes this daemon a node of its fleet. Undefined on a single host, which does not load what searches several nodes. */
 export async function joinFleet(
   { fleet, workers }: ResolvedOptions,
   searcher: Searcher,

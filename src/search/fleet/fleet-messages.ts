@@ -1,3 +1,4 @@
+import { isObject } from "../../base/is-object.js";
 import { fileKinds } from "../../model/file-kind.js";
 import type { SearchRequest } from "../../model/search-request.js";
 import type { Omission, ReceiptRepository } from "../../model/stream-events.js";
@@ -10,8 +11,10 @@ import {
   list,
   natural,
   object,
+  atMost,
   choice,
   optional,
+  positive,
   type Shape,
   type Shaped,
   text,
@@ -45,17 +48,44 @@ export const wireNamesMax = 1_000;
 /** Items of each list of a receipt that cross: as many as the event shows. */
 export const wireReceiptItemsMax = 100;
 
+/** More than any coordinator grants or returns at once. */
+export const creditBytesMax = 1024 * 1024 * 1024;
+
 const name = text(4_096);
 const sentence = text(64 * 1024);
 const entriesMax = 1_000_000;
 const optionsMax = 10_000;
+
+const viewer = object({
+  userId: optional(natural),
+  name,
+  isSiteAdmin: flag,
+  readerNames: list(name, 100_000),
+  narrowed: optional(object({ seesPrivate: flag, repositories: optional(list(name, 1_000_000)) })),
+});
+
+const asked = object({
+  plan: object({
+    basicQueries: list(object({ optionsIndex: natural }), optionsMax),
+    resultOptions: list(object({}), optionsMax),
+  }),
+  request: object({ query: text(1024 * 1024), receipt: choice(["none", "report", "strict"]), viewer }),
+  timeoutsMs: list(positive, optionsMax),
+  isSuggestible: flag,
+});
+
+/** Throws `bad-request` for what no node of this version sends. The rest of a plan is checked by nobody: it comes from a node of the fleet. */
+export function requireAsked(value: unknown): Asked {
+  asked(value, "ask");
+  return value as Asked;
+}
 
 export const askHead = object({
   kind: choice(["ask"]),
   /** For the choice of repositories. */
   timeoutMs: natural,
   /** Bytes of results that the leaf may send before the coordinator returns credit. */
-  creditBytes: word,
+  creditBytes: atMost(creditBytesMax),
 });
 
 /** Matches that the leaf may count and send: the rest of what the search may. By result options, absent for no limit. */
@@ -66,7 +96,7 @@ export const goHead = object({
   optionsMax: optional(list(optional(natural), optionsMax)),
 });
 
-export const creditHead = object({ kind: choice(["credit"]), bytes: natural });
+export const creditHead = object({ kind: choice(["credit"]), bytes: atMost(creditBytesMax) });
 
 /** Basic queries with these result options have run out of time. */
 export const lateHead = object({ kind: choice(["late"]), options: list(natural, optionsMax) });
@@ -253,10 +283,62 @@ function reader(table: Readonly<Record<string, Shape<unknown>>>) {
   };
 }
 
+/** UTF-16 units of a text in a list, and of a list. A message has three times as many: a head of JSON holds them, however they are escaped. */
+const listedLengthMax = 4_096;
+const listUnitsMax = 64 * 1024;
+const messageUnitsMax = 3 * listUnitsMax;
+
+/** The beginning of lists of which whoever writes a commit decides how long their texts are. One for each message. */
+class ListCutter {
+  #left = messageUnitsMax;
+
+  cut<T>(items: readonly T[], countMax: number): readonly T[] {
+    const first: T[] = [];
+    let units = Math.min(this.#left, listUnitsMax);
+    for (const item of items.slice(0, countMax)) {
+      const short = shorten(item);
+      units -= unitsIn(short);
+      if (units < 0) break;
+      this.#left -= unitsIn(short);
+      first.push(short);
+    }
+    return first;
+  }
+}
+
+function shorten<T>(value: T): T {
+  if (typeof value === "string") return value.slice(0, listedLengthMax) as T;
+  if (Array.isArray(value) || !isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, shorten(member)])) as T;
+}
+
+/** About as many as its JSON has, if nothing is escaped. */
+function unitsIn(value: unknown): number {
+  if (typeof value === "string") return value.length + 3;
+  if (typeof value !== "object" || value === null) return 8;
+  return Object.entries(value).reduce((sum, [key, member]) => sum + key.length + unitsIn(member), 2);
+}
+
+export function cutNames(names: readonly string[]): Listed<string> {
+  return { count: names.length, first: new ListCutter().cut(names, wireNamesMax) };
+}
+
+/** As much of the lists of a receipt as crosses. */
+export function cutReceipt(whole: WireReceipt): WireReceipt {
+  const cutter = new ListCutter();
+  const { count, items } = whole.repositories;
+  const repositories = items.map((one) => ({ ...one, revisions: cutter.cut(one.revisions, optionsMax) }));
+  return {
+    ...whole,
+    repositories: { count, items: repositories },
+    groups: whole.groups.map((group) => ({ ...group, items: cutter.cut(group.items, wireReceiptItemsMax) })),
+  };
+}
+
 /** As much of the lists of a part as crosses. */
 export function cutPart(whole: SearchPart): SearchPart {
-  const cut = <T>({ count, first }: Listed<T>): Listed<T> =>
-    first.length <= wireNamesMax ? { count, first } : { count, first: first.slice(0, wireNamesMax) };
+  const cutter = new ListCutter();
+  const cut = <T>({ count, first }: Listed<T>): Listed<T> => ({ count, first: cutter.cut(first, wireNamesMax) });
   const { historyGaps } = whole;
   return {
     ...whole,
@@ -276,6 +358,7 @@ export function cutPart(whole: SearchPart): SearchPart {
     costlyFiles: cut(whole.costlyFiles),
     filesWithoutSymbols: cut(whole.filesWithoutSymbols),
     unfinishedShards: cut(whole.unfinishedShards),
+    symbolFaults: cutter.cut(whole.symbolFaults, wireNamesMax),
   };
 }
 

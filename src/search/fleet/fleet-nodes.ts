@@ -104,14 +104,19 @@ export class FleetNodes implements SearchFleet {
       return owner ?? node;
     };
     const shared = { creditBytes: Math.max(leafCreditMin, Math.floor(creditBytes / nodes.length)), claim, log };
-    const remote = this.#clients.flatMap((client, i) => {
-      if (client === undefined) return [];
-      const { name } = nodes[i];
-      const node = { name, idBase: i * nodeIdSpan, open: client.open.bind(client) };
-      return [new RemoteSource(search, root, node, shared)];
-    });
     // If they are run in turn, the others work meanwhile, and this one does not.
-    return [local, ...remote];
+    const sources: SearchSource[] = [local];
+    try {
+      for (const [i, client] of this.#clients.entries()) {
+        if (client === undefined) continue;
+        const node = { name: nodes[i].name, idBase: i * nodeIdSpan, open: client.open.bind(client) };
+        sources.push(new RemoteSource(search, root, node, shared));
+      }
+    } catch (error) {
+      for (const source of sources) source.release();
+      throw error;
+    }
+    return sources;
   }
 }
 

@@ -4,7 +4,7 @@ import { callAfter, callEvery, type PendingCall } from "../../base/deadline.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
 import type { FoundCommit } from "../../protocol/commit-page.js";
-import { ControlBlock, endTaking, makeResultLimits, takeMatches } from "../../protocol/control-block.js";
+import { ControlBlock, endTaking, makeResultLimits, takeMatches, takenMatches } from "../../protocol/control-block.js";
 import { creditOfBatch } from "../../protocol/result-batch.js";
 import type { FrameChannel, FrameReceiver } from "../../wire/frame-channel.js";
 import type { Frame } from "../../wire/frames.js";
@@ -15,14 +15,16 @@ import type { ChosenHere, LeafServices } from "../source/search-fleet.js";
 import {
   type Asked,
   type CoordinatorMessage,
+  cutNames,
   cutPart,
+  cutReceipt,
   type LeafCounts,
   type LeafMessage,
   toCoordinatorMessage,
   toLeafMessage,
   type WireReceipt,
-  wireNamesMax,
   wireReceiptItemsMax,
+  requireAsked,
   splitTally,
   writeTally,
 } from "./fleet-messages.js";
@@ -35,9 +37,6 @@ const askWaitMs = 10_000;
 
 /** UTF-16 units of a reason that crosses. */
 const reasonLengthMax = 1_000;
-
-/** More than any coordinator returns at once. */
-const creditBytesMax = 1024 * 1024 * 1024;
 
 /** The services of a leaf. */
 export interface LeafEnvironment {
@@ -102,7 +101,7 @@ export class LeafSearch implements FrameReceiver, SourceListener {
         assertTurn(this.#asked === undefined, "ask");
         this.#askWait.cancel();
         this.#creditBytes = message.creditBytes;
-        this.#asked = deserialize(body) as Asked;
+        this.#asked = requireAsked(deserialize(body));
         void this.#prepare(this.#asked, message.timeoutMs);
         return;
       case "go":
@@ -110,7 +109,7 @@ export class LeafSearch implements FrameReceiver, SourceListener {
         this.#go = message;
         return this.#begin();
       case "credit":
-        assertTurn(this.#go !== undefined && message.bytes <= creditBytesMax, "credit");
+        assertTurn(this.#go !== undefined, "credit");
         this.unreadBytes = Math.max(0, this.unreadBytes - message.bytes);
         this.#running?.source.goOn();
         return;
@@ -158,7 +157,7 @@ export class LeafSearch implements FrameReceiver, SourceListener {
       this.#send({
         kind: "prepared",
         part: cutPart(part),
-        chosen: { count: names.length, first: names.slice(0, wireNamesMax) },
+        chosen: cutNames(names),
       });
       this.#begin();
     } catch (error) {
@@ -348,9 +347,7 @@ export class LeafSearch implements FrameReceiver, SourceListener {
       matches: Math.max(0, Math.min(control.matchCount, matchCountMax) - found.matches),
       displayed: Math.max(0, Math.min(control.displayedCount, displayCountMax) - found.displayed),
       taken: resultLimits?.countMax.map((max, i) =>
-        max === undefined
-          ? 0
-          : Math.max(0, Math.min(Number(Atomics.load(resultLimits.taken, i)), max) - (found.taken[i] ?? 0)),
+        max === undefined ? 0 : Math.max(0, Math.min(takenMatches(resultLimits, i), max) - (found.taken[i] ?? 0)),
       ),
       isLimitHit: control.isLimitHit,
       scannedKib: Math.max(this.#lastCost.scannedKib, Math.floor(scannedBytes / 1024)),
@@ -410,7 +407,7 @@ function toWords(digest: Uint32Array): [number, number, number, number, number] 
 
 /** The beginning of each list, which is what the event shows. */
 function writeReceipt(part: ReceiptPart): WireReceipt {
-  return {
+  return cutReceipt({
     generation: toWords(part.generation),
     documentCount: part.documentCount,
     groups: part.groups.map((group) => ({
@@ -420,5 +417,5 @@ function writeReceipt(part: ReceiptPart): WireReceipt {
       items: Array.from({ length: Math.min(group.count, wireReceiptItemsMax) }, (_, i) => group.item(i)),
     })),
     repositories: part.repositories(0, wireReceiptItemsMax),
-  };
+  });
 }

@@ -3,8 +3,10 @@ import { serialize } from "node:v8";
 import { TrawlError } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
 import { unreachable } from "../../base/assert.js";
+import { callAfter, type PendingCall } from "../../base/deadline.js";
 import type { Omission, ReceiptPage, ReceiptRepository } from "../../model/stream-events.js";
 import { emptyDigest } from "../../native/kernel/result-digest.js";
+import { takenMatches } from "../../protocol/control-block.js";
 import { creditOfBatch } from "../../protocol/result-batch.js";
 import type { FrameChannel, FrameReceiver } from "../../wire/frame-channel.js";
 import type { Frame } from "../../wire/frames.js";
@@ -31,6 +33,12 @@ const creditStepBytes = 16 * 1024;
 
 /** A leaf that has sent this many times its credit, unread, is not listened to until the client has read. */
 const overdraftMax = 2;
+
+/** How long a search that has found enough waits for a leaf that need not say anything. */
+const limitGraceMs = 250;
+
+/** Heads that are held in any case. */
+const heldHeadBytesMin = 4 * 1024 * 1024;
 
 /** What a message takes of the memory for messages that wait, beside its body. */
 const heldMessageBytes = 256;
@@ -82,16 +90,22 @@ export class RemoteSource implements SearchSource, FrameReceiver {
   /** What the leaf has said before the turn of this source; undefined afterwards, and if there are no turns. */
   #held: HeldMessages | undefined;
   #hasTurn = false;
+  #isOutOfTime = false;
   #counts: LeafCounts = noCounts;
   #part: SearchPart;
   /** Names of the repositories that the leaf searches; undefined until it has told. */
   #chosen: Listed<string> | undefined;
   #isPrepared = false;
   #receipt: WireReceipt | undefined;
-  /** Why the leaf has not searched everything; undefined if it has, or may still. */
+  /** What clients are told about a repository that two nodes have. */
+  #doubled: string | undefined;
+  /** Why the leaf has not searched everything, as clients are told; undefined if it has, or may still. */
   #lost: string | undefined;
   #isFinal = false;
   #hasSentLimit = false;
+  #limitWait: PendingCall | undefined;
+  /** Matches in the results that have come. */
+  #receivedMatches = 0;
   #isLeafParked = false;
   /** Bytes of the leaf for which no credit was returned. */
   #owedBytes = 0;
@@ -130,7 +144,11 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     const matches = left(matchCountMax, control.matchCount);
     const displayed = left(displayCountMax, control.displayedCount);
     const taken = (resultLimits?.countMax ?? []).map((max, i) =>
-      max === undefined ? undefined : Math.max(0, max - Number(resultLimits?.taken[i])),
+      max === undefined
+        ? undefined
+        : resultLimits === undefined
+          ? undefined
+          : Math.max(0, max - takenMatches(resultLimits, i)),
     );
     return { matches, displayed, taken };
   }
@@ -158,12 +176,36 @@ export class RemoteSource implements SearchSource, FrameReceiver {
   /** In its turn: whether what the leaf has said so far, or was granted, is right. */
   #decide(): void {
     const held = this.#held;
-    if (held === undefined || !this.#hasTurn || this.#state !== "searching") return;
+    if (held === undefined || !this.#hasTurn) return;
+    if (this.#isOutOfTime && this.#state !== "closed") return this.#decideLate(held);
+    if (this.#state !== "searching") return;
     // The sources before have found everything that was wanted.
     if (this.#search.control.isStopped) return this.drop();
     const left = this.#findLeft();
     if (isDeepStrictEqual(left, this.#granted) || held.fits(left)) return this.#takeHeld(held);
-    if (held.end !== undefined || held.isParked || held.byteCount >= this.#shared.creditBytes) this.#askAgain();
+    if (held.end !== undefined || held.isParked || held.byteCount >= this.#shared.creditBytes || this.#isFull(held))
+      this.#askAgain();
+  }
+
+  /** A leaf has no credit for heads, so they are counted apart. */
+  #isFull({ byteCount, headByteCount }: HeldMessages): boolean {
+    const { creditBytes } = this.#shared;
+    return (
+      byteCount > creditBytes * overdraftMax || headByteCount > Math.max(creditBytes, heldHeadBytesMin) * overdraftMax
+    );
+  }
+
+  /** The search has run out of time: nobody is asked again. */
+  #decideLate(held: HeldMessages): void {
+    if (held.end === undefined) return;
+    if (held.fits(this.#findLeft())) return this.#takeHeld(held);
+    if (this.#isLimitReached) return this.#takeLastWords(held.end);
+    this.#lose("the time was over before it could be asked for what was left of the limit");
+  }
+
+  get #isLimitReached(): boolean {
+    const { control, limits } = this.#search;
+    return (control.isStopped && !control.isCancelled) || control.matchCount >= limits.matchCountMax;
   }
 
   #takeHeld(held: HeldMessages): void {
@@ -190,7 +232,9 @@ export class RemoteSource implements SearchSource, FrameReceiver {
   }
 
   goOn(): void {
-    if (this.#owedBytes === 0 || this.#state !== "searching") return;
+    if (this.#state !== "searching") return;
+    this.#sendLimit();
+    if (this.#owedBytes === 0) return;
     const { unreadBytes } = this.#root.pace;
     const free = this.#owedBytes - unreadBytes;
     if (free <= 0 || (free < creditStepBytes && unreadBytes > 0)) return;
@@ -202,6 +246,9 @@ export class RemoteSource implements SearchSource, FrameReceiver {
   drop(): void {
     if (this.#state === "closed" || this.#state === "stopping") return;
     this.#state = "stopping";
+    // What it has found in time is passed on in its turn.
+    this.#isOutOfTime = this.#held !== undefined && !this.#isLimitReached;
+    if (this.#isOutOfTime && this.#held?.end !== undefined) return this.#checked(() => this.#decide());
     if (this.#held?.end !== undefined) return this.#takeLastWords(this.#held.end);
     // Its last words come after what nobody has read.
     this.#channel.resume();
@@ -243,7 +290,7 @@ export class RemoteSource implements SearchSource, FrameReceiver {
 
   /** The repositories of a lost leaf. */
   get #notSearched(): Listed<ExcludedRepository> {
-    const reason = `node ${this.#node.name} was not searched completely: ${this.#lost}`;
+    const reason = this.#sentence;
     const { count, first } = this.#chosen ?? { count: 1, first: [`all repositories of node ${this.#node.name}`] };
     return { count, first: first.map((repository) => ({ repository, reason, isLate: false, isOfLostNode: true })) };
   }
@@ -273,12 +320,12 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     return this.#names.get(repositoryId);
   }
 
-  frame({ head, body }: Frame): void {
+  frame({ head, headBytes, body }: Frame): void {
     this.#checked(() => {
       const message = toLeafMessage(head);
       if (this.#held === undefined || message.kind === "prepared" || message.kind === "failed")
         this.#take(message, body);
-      else this.#hold(this.#held, message, body);
+      else this.#hold(this.#held, message, body, headBytes);
       this.#sendLate();
       this.#sendLimit();
     });
@@ -290,26 +337,27 @@ export class RemoteSource implements SearchSource, FrameReceiver {
       work();
     } catch (error) {
       if (!(error instanceof TrawlError) || error.code !== "bad-request") throw error;
-      this.#lose(`it sent what it may not: ${error.message}`);
+      this.#lose(`it sent what it may not: ${error.message}`, this.#doubled ?? "its answer was not accepted");
     }
   }
 
   closed(reason: string | undefined): void {
-    if (this.#state !== "closed") this.#lose(reason ?? "it ended before its search did");
+    if (this.#state !== "closed") this.#lose(reason ?? "it ended before its search did", "it is not reachable");
   }
 
-  #hold(held: HeldMessages, message: LeafMessage, body: Uint8Array): void {
+  #hold(held: HeldMessages, message: LeafMessage, body: Uint8Array, headBytes: number): void {
     require(this.#isPrepared, `a message ${message.kind} out of turn`);
     // What it has found is not wanted any more.
-    if (this.#state !== "searching") return message.kind === "end" ? this.#takeLastWords(message) : undefined;
-    held.add(message, body);
-    if (held.byteCount > this.#shared.creditBytes * overdraftMax) this.#channel.pause();
+    if (this.#state !== "searching" && !this.#isOutOfTime)
+      return message.kind === "end" ? this.#takeLastWords(message) : undefined;
+    held.add(message, body, headBytes);
+    if (this.#isFull(held)) this.#channel.pause();
     this.#decide();
   }
 
   #take(message: LeafMessage, body: Uint8Array): void {
     const { listener } = this.#root;
-    if (message.kind === "failed") return this.#lose(message.reason);
+    if (message.kind === "failed") return this.#lose(message.reason, "it could not search");
     require((message.kind === "prepared") !== this.#isPrepared, `a message ${message.kind} out of turn`);
     switch (message.kind) {
       case "prepared":
@@ -351,7 +399,10 @@ export class RemoteSource implements SearchSource, FrameReceiver {
   }
 
   #takeBatch(message: Extract<LeafMessage, { kind: "batch" }>, bytes: Uint8Array): void {
-    for (const [id, name] of message.tally.repositories) this.#learn(id, name);
+    for (const [id, name, , count] of message.tally.repositories) {
+      this.#learn(id, name);
+      this.#receivedMatches += count;
+    }
     this.#addCounts(message.counts);
     const tally = readTally(message.tally);
     this.#owe(creditOfBatch({ bytes, tally }));
@@ -383,9 +434,9 @@ export class RemoteSource implements SearchSource, FrameReceiver {
   /** Throws if another node has told that it has a repository with this name. */
   #claim(repository: string): void {
     const owner = this.#shared.claim(repository, this.#node.name);
-    require(owner ===
-      this.#node
-        .name, `the repository ${repository}, which node ${owner} has too: remove it from one of the two configurations`);
+    if (owner === this.#node.name) return;
+    this.#doubled = `node ${owner} has the repository ${repository} too: remove it from one of the two configurations`;
+    throw new TrawlError("bad-request", this.#doubled);
   }
 
   #owe(byteCount: number): void {
@@ -438,19 +489,35 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     if (!control.isStopped || control.isCancelled) return;
     this.#hasSentLimit = true;
     this.#sendStop("limit");
+    // Whoever owes nothing is not waited for.
+    this.#limitWait = callAfter(limitGraceMs, () => {
+      if (this.#state === "closed" || this.#counts.matches > this.#receivedMatches) return;
+      this.#part = { ...this.#part, isRepeatable: false };
+      this.#close();
+    });
   }
 
-  #lose(reason: string): void {
+  /** `reason` is for the log: it may have addresses and more of what clients may not know. They are told `said`. */
+  #lose(reason: string, said = reason): void {
     if (this.#isFinal || this.#lost !== undefined) return;
     // Nothing was to be searched there.
     if (this.#chosen?.count !== 0) {
-      this.#lost = reason;
+      this.#lost = said;
+      this.#returnCounts();
       this.#shared.log.warn({ node: this.#node.name }, `a node was not searched completely: ${reason}`);
     }
     this.#close();
   }
 
+  /** What it has counted and not sent is left for others. */
+  #returnCounts(): void {
+    const { control } = this.#search;
+    control.addMatches(Math.min(0, this.#receivedMatches - this.#counts.matches));
+    control.addDisplayed(Math.min(0, this.#receivedMatches - this.#counts.displayed));
+  }
+
   #close(): void {
+    this.#limitWait?.cancel();
     if (this.#state === "closed") return;
     this.#state = "closed";
     this.#channel.close();
@@ -473,14 +540,16 @@ class HeldMessages {
   /** Whether the leaf waits for credit. */
   isParked = false;
   byteCount = 0;
+  headByteCount = 0;
   #foundCount = 0;
 
-  add(message: LeafMessage, body: Uint8Array): void {
+  add(message: LeafMessage, body: Uint8Array, headBytes: number): void {
     require(this.end === undefined, `a message ${message.kind} after the end`);
     if (message.kind === "state") this.isParked = message.isParked;
     else if (message.kind === "end") this.end = message;
     else {
       this.byteCount += body.length + heldMessageBytes;
+      this.headByteCount += headBytes;
       if (message.kind === "found") this.#foundCount++;
       this.messages.push({ message, body });
     }

@@ -159,7 +159,7 @@ function failedShards(sentences: Listed<string>): Skipped {
     title,
     severity: "warn",
     message: [
-      "Part of the index was not searched, so the results are incomplete. Damaged shards are being rebuilt from the mirrors, and nodes that are down are asked again: try again later.",
+      "Part of the index was not searched, so the results are incomplete. Damaged shards are being rebuilt from the mirrors, and a node that is down is asked again by the next search: try again later.",
       ...listLines(sentences),
     ].join("\n"),
   };

@@ -1,13 +1,23 @@
 import { deserialize } from "node:v8";
 import t from "tap";
-import { silentLog } from "../../../src/base/log.js";
+import { sleep } from "../../../src/base/deadline.js";
+import { type Log, silentLog } from "../../../src/base/log.js";
 import { ownRequest } from "../../../src/model/search-request.js";
 import { operatorViewer } from "../../../src/model/viewer.js";
-import { ControlBlock } from "../../../src/protocol/control-block.js";
+import type { Omission } from "../../../src/model/stream-events.js";
+import {
+  ControlBlock,
+  endTaking,
+  makeResultLimits,
+  takeMatches,
+  takenMatches,
+} from "../../../src/protocol/control-block.js";
 import { addTally, emptyTally, increase } from "../../../src/protocol/result-batch.js";
 import { planQuery } from "../../../src/query/plan/plan-query.js";
 import {
   type Asked,
+  cutPart,
+  cutReceipt,
   emptyPart,
   type LeafMessage,
   noCounts,
@@ -40,6 +50,8 @@ interface Site {
   readonly breakOff: () => Promise<void>;
   /** Gives the source its turn, unless it had it from the start. */
   readonly run: () => Promise<void>;
+  /** What the log of the coordinator says. */
+  readonly logged: readonly string[];
   readonly pace: { unreadBytes: number; pendingBytes: number };
   readonly ended: Promise<void>;
 }
@@ -64,6 +76,8 @@ function site(query: string, claims: ReadonlyMap<string, string> = new Map(), is
     return new FrameChannel(here, receiver);
   };
   const pace = { unreadBytes: 0, pendingBytes: 0 };
+  const logged: string[] = [];
+  const log: Log = Object.assign(silentLog(), { warn: (_fields: object, said: string) => void logged.push(said) });
   const root: SourceRoot = {
     listener: {
       batch: ({ bytes }) => void batches.push(bytes.length),
@@ -83,7 +97,7 @@ function site(query: string, claims: ReadonlyMap<string, string> = new Map(), is
     { request, plan: plan(query), limits, control, claims: undefined, startedMs: 0 },
     root,
     { name: "leaf", idBase, open },
-    { creditBytes: 1000, claim: (repository, node) => claims.get(repository) ?? node, log: silentLog() },
+    { creditBytes: 1000, claim: (repository, node) => claims.get(repository) ?? node, log },
   );
   const settle = () => new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)));
   return {
@@ -104,6 +118,7 @@ function site(query: string, claims: ReadonlyMap<string, string> = new Map(), is
       leaf?.close();
       return settle();
     },
+    logged,
     pace,
     run: () => source.run(),
     ended: isWaiting ? Promise.resolve() : source.run(),
@@ -274,6 +289,96 @@ t.test("what a leaf finds before its turn is held until it is known whether it m
   t.equal(late.source.part({ all: false, options: new Set() }, true).failures.count, 0);
 });
 
+t.test("what a leaf has found in time is passed on when the time is over", async (t) => {
+  const late = { all: false, options: new Set<number>() };
+  const ended = site("x", new Map(), true);
+  await ended.say(prepared("x"));
+  await ended.say(batch(2), "{}");
+  await ended.say(end("x", 2));
+  ended.control.cancel();
+  ended.source.drop();
+  await ended.run();
+  t.same([ended.batches, ended.control.matchCount], [[2], 2]);
+  t.equal(ended.source.part(late, true).failures.count, 0);
+
+  const searching = site("x", new Map(), true);
+  await searching.say(prepared("x"));
+  await searching.say(batch(2), "{}");
+  searching.control.cancel();
+  searching.source.drop();
+  const run = searching.run();
+  await searching.say(end("x", 2));
+  await run;
+  t.same([searching.batches, searching.control.matchCount], [[2], 2]);
+
+  const tooMany = site("x", new Map(), true);
+  await tooMany.say(prepared("x"));
+  await tooMany.say(batch(5), "{}");
+  await tooMany.say(end("x", 5));
+  tooMany.control.addMatches(6);
+  tooMany.control.cancel();
+  tooMany.source.drop();
+  await tooMany.run();
+  t.same(tooMany.batches, []);
+  t.equal(tooMany.source.part(late, true).excluded.count, 1, "what does not fit is named");
+});
+
+t.test("a basic query that has run out of time keeps what was taken", (t) => {
+  const limits = makeResultLimits([10, undefined]);
+  Atomics.add(limits.taken, 0, 3n);
+  endTaking(limits, 0);
+  endTaking(limits, 0);
+  t.equal(takenMatches(limits, 0), 3);
+  t.equal(takeMatches(limits, 0, 1, ControlBlock.allocate(1, 1000, 1)), 0);
+  t.end();
+});
+
+t.test("a search that has found enough does not wait for a silent leaf", async (t) => {
+  const { control, say, source, heard, ended } = site("x");
+  await say(prepared("x"));
+  control.addMatches(10);
+  control.stopAtLimit();
+  const over = new AbortController();
+  // Timers of the product keep no process alive.
+  void sleep(60_000, over.signal);
+  source.goOn();
+  await ended;
+  over.abort();
+  t.match(heard.at(-1), { kind: "stop", reason: "limit" });
+  t.equal(source.part({ all: false, options: new Set() }, true).failures.count, 0);
+});
+
+t.test("a lost leaf gives back what it has counted and not sent", async (t) => {
+  const { control, say, source, ended, breakOff } = site("x");
+  await say(prepared("x"));
+  await say(batch(2), "{}");
+  await say({ kind: "state", counts: counts(7, { displayed: 7 }), isParked: false });
+  t.same([control.matchCount, control.displayedCount], [7, 7]);
+  await breakOff();
+  await ended;
+  t.same([control.matchCount, control.displayedCount], [2, 2]);
+  source.release();
+});
+
+t.test("lists with long texts fit into a message", (t) => {
+  const long = "\u0001".repeat(5_000);
+  const all = { count: 1_000, first: Array.from({ length: 1_000 }, () => long) };
+  const revisions = { count: 1_000, first: all.first.map((revision) => ({ repository: "r", revision })) };
+  const lists = { missing: all, failures: all, costlyFiles: all, missingRevisions: revisions, timedOut: all };
+  const part = cutPart({ ...emptyPart(plan("x")), ...lists, filesWithoutSymbols: all });
+  const items = all.first.slice(0, 100).map((path) => ({ reason: "binary", repository: "r", path }) as Omission);
+  const groups = [{ reason: "binary", count: 100, isGap: false, items }];
+  const many = Array.from({ length: 45_000 }, (_, i) => ({ revision: `refs/tags/${i}`, commit: "0".repeat(40) }));
+  const repositories = { count: 1, items: [{ repository: "r", generation: 1, revisions: many }] };
+  const receipt = cutReceipt({ generation: [0, 0, 0, 0, 0], documentCount: 1, groups, repositories });
+  const head = { kind: "end", counts: noCounts, part, receipt };
+  toLeafMessage(head);
+  frameStart(head, 0);
+  t.ok(part.missing.first.length > 0 && receipt.groups[0].items.length > 0);
+  t.equal(part.missing.count, 1_000);
+  t.end();
+});
+
 t.test("a limit that is reached elsewhere stops the leaf", async (t) => {
   const { control, heard, say, source } = site("x");
   await say(prepared("x"));
@@ -339,12 +444,13 @@ const lies: readonly (readonly [name: string, messages: readonly object[], reaso
 
 t.test("a leaf that says what cannot be is named, with its repositories", async (t) => {
   for (const [name, messages, reason] of lies) {
-    const { source, say, ended } = site("x");
+    const { source, say, ended, logged } = site("x");
     for (const message of messages) await say(message, "{}");
     await ended;
     const part = source.part({ all: false, options: new Set() }, true);
-    t.match(part.failures.first.join(), reason, name);
-    t.match(part.failures.first.join(), /node leaf/, name);
+    t.match(logged.join(), reason, name);
+    t.notMatch(part.failures.first.join(), reason, "clients do not learn the reason");
+    t.match(part.failures.first.join(), /node leaf was not searched completely: it/, name);
     t.equal(part.excluded.count, 1, name);
     const receipt = await source.receipt({ all: false, options: new Set() });
     t.same(
@@ -355,7 +461,7 @@ t.test("a leaf that says what cannot be is named, with its repositories", async 
       ],
       name,
     );
-    t.match(receipt.groups[0]?.item(0)?.detail, reason, name);
+    t.match(receipt.groups[0]?.item(0)?.detail, /node leaf was not searched completely/, name);
   }
 });
 
@@ -364,7 +470,7 @@ t.test("a repository that two nodes have is an error in plain words", async (t) 
   await say(prepared("x"));
   await ended;
   const { failures } = source.part({ all: false, options: new Set() }, true);
-  t.match(failures.first, [/the repository r, which node other has too: remove it from one/]);
+  t.match(failures.first, [/node other has the repository r too: remove it from one/]);
 });
 
 t.test("a connection that breaks, and a leaf that does not end", async (t) => {
