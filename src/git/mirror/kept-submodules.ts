@@ -40,6 +40,7 @@ export async function keepSubmodules(
   composer: TreeComposer,
   trees: readonly string[],
   { pins }: KeptSubmodules,
+  reserveBytes: number,
   stop: StopSignal,
 ): Promise<void> {
   const oids = [...new Set([...pins.values()].flat())].sort();
@@ -56,7 +57,7 @@ export async function keepSubmodules(
     commit = composer.writeCommit(lines.join("\n"), oids[0].length);
     if (looseRef(directory) !== commit) await updateRef(directory, [ref, commit], stop);
   } else if (existsSync(join(directory, submodulesFile))) await updateRef(directory, ["-d", ref], stop);
-  const text = JSON.stringify({ commit, pins: Object.fromEntries(pins) });
+  const text = JSON.stringify({ commit, reserveBytes, pins: Object.fromEntries(pins) });
   const file = join(directory, submodulesFile);
   if (readText(file) !== text) writeFileSync(file, text, { flush: true });
 }

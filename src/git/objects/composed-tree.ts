@@ -1,12 +1,14 @@
 import { createHash, randomUUID } from "node:crypto";
-import { mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { deflateSync } from "node:zlib";
 import { assert } from "../../base/assert.js";
 import { BoundedMap } from "../../base/bounded-map.js";
+import { monotonicMs } from "../../base/deadline.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import { Pace } from "../../base/pace.js";
 import { objectKinds } from "../../native/packs/packs.js";
+import { lackOfRoom } from "../run/disk-room.js";
 import { runGit, type StopSignal } from "../run/run.js";
 import {
   parseSubmodules,
@@ -19,10 +21,7 @@ import { fileMode, localCommand } from "./objects.js";
 import { isOid } from "./refs.js";
 import { StoredObjects } from "./stored-objects.js";
 
-/**
- * A mirror with this file has the contents of submodules. It is written anew after each fetch, so that what is known of its commits is
- * found again.
- */
+/** A mirror with this file has the contents of submodules. It is written anew when other commits of submodules are kept. */
 export const submodulesFile = "submodules-state";
 
 /** The bounds of what one commit may have of its submodules; with more, some are left out. */
@@ -33,6 +32,8 @@ export interface SubmoduleLimits {
   /** Of all submodules together. */
   readonly fileCountMax: number;
   readonly pathBytesMax: number;
+  /** What may be read and looked through: the bytes of objects, and some for each object and each name in `.gitmodules`. */
+  readonly workMax: number;
 }
 
 export const submoduleLimits: SubmoduleLimits = {
@@ -40,7 +41,12 @@ export const submoduleLimits: SubmoduleLimits = {
   depthMax: 5,
   fileCountMax: 500_000,
   pathBytesMax: 64 << 20,
+  workMax: 128 << 20,
 };
+
+/** What an object and a name cost beside their bytes. */
+const workPerObject = 500;
+const workPerName = 100;
 
 /** Directories within one another. */
 const directoryDepthMax = 256;
@@ -49,6 +55,12 @@ const treeBytesMax = 64 << 20;
 
 /** Trees and settings that one composition keeps. */
 const keptTreeBytesMax = 16 << 20;
+
+/** What is told of one submodule. */
+const problemsMax = 20;
+
+/** Compositions that one composer remembers, by the submodules in them. */
+const keptPartsMax = 10_000;
 
 /** Objects that are read by git because the addon cannot read them. */
 const readsByGitMax = 2_000;
@@ -72,6 +84,16 @@ export interface ComposedTree {
   readonly submodules: readonly FoundSubmodule[];
   /** What else is wrong: `FILE: …`. */
   readonly problems: readonly string[];
+  /** Whether it is the tree of this commit in this mirror until other objects come: nothing is missing, nothing failed. */
+  readonly isFinal: boolean;
+}
+
+/** The room that new trees have. */
+export interface TreeRoom {
+  /** Nothing is written when less of the disk is free. */
+  readonly reserveBytes: number;
+  /** Whether nothing is written while the mirror has many loose objects. */
+  readonly isBounded: boolean;
 }
 
 /**
@@ -80,22 +102,26 @@ export interface ComposedTree {
  * The trees are written to the mirror, each as a loose object, so that everything that reads trees reads these as well.
  *
  * The contents of a commit decide about everything, and may be hostile: a tree that cannot be read, that is nested too deep, or that has too many files leaves out its submodule.
- * Must be closed. Methods throw `cancelled` if stopped, and `git` if the commit itself cannot be read.
+ * Must be closed. Methods throw `cancelled` if stopped, `storage` if the disk cannot be written, and `git` if the commit itself cannot be read.
  */
 export class TreeComposer {
   readonly #directory: string;
   readonly #stop: StopSignal;
   readonly #limits: SubmoduleLimits;
+  readonly #room: TreeRoom;
   readonly #pace: Pace;
   #objects: StoredObjects | undefined;
   readonly #trees = new BoundedMap<string, KeptTree>(keptTreeBytesMax, ({ byteCount }) => byteCount);
+  /** By commit, URL and depth. */
+  readonly #parts = new BoundedMap<string, Part>(keptPartsMax, ({ found }) => 1 + found.length);
   #readsByGit = 0;
-  #writeCount = 0;
+  #uncheckedBytes = Infinity;
 
-  constructor(directory: string, oidLength: number, limits: SubmoduleLimits, stop: StopSignal) {
+  constructor(directory: string, oidLength: number, limits: SubmoduleLimits, room: TreeRoom, stop: StopSignal) {
     this.#directory = directory;
     this.#stop = stop;
     this.#limits = limits;
+    this.#room = room;
     this.#pace = new Pace("the reading of submodules", stop);
     this.#objects = StoredObjects.open(directory, oidLength, stop);
   }
@@ -109,23 +135,41 @@ export class TreeComposer {
   async compose(commit: string, url: string): Promise<ComposedTree> {
     assert(isOid(commit), "a commit is composed by oid");
     const root = await this.rootTree(commit);
-    const composing: Composing = { found: [], problems: [], left: { ...this.#limits } };
-    const tree = await this.#compose(root, "", url, 0, composing);
-    return { tree: tree === root ? commit : tree, submodules: composing.found, problems: composing.problems };
+    const { countMax, fileCountMax, pathBytesMax, workMax } = this.#limits;
+    const left: Left = { count: countMax, fileCount: fileCountMax, pathBytes: pathBytesMax, work: workMax };
+    try {
+      const { tree, found, problems, isFinal } = await this.#compose(root, url, 0, left);
+      return { tree: tree === root ? commit : tree, submodules: found, problems, isFinal };
+    } catch (error) {
+      if (!isTold(error)) throw error;
+      return { tree: commit, submodules: [], problems: [errorMessage(error)], isFinal: false };
+    }
   }
 
   /** The tree of a commit. */
-  async rootTree(commit: string): Promise<string> {
-    const text = (await this.#read(commit, "commit", treeBytesMax)).toString("latin1", 0, 100);
+  async rootTree(commit: string, left?: Left): Promise<string> {
+    const text = (await this.#read(commit, "commit", treeBytesMax, left)).toString("latin1", 0, 100);
     const tree = text.slice("tree ".length, text.indexOf("\n"));
     if (!text.startsWith("tree ") || !isOid(tree)) throw new TrawlError("git", `the commit ${commit} has no tree`);
     return tree;
   }
 
   /** Which of the commits the mirror has. */
-  hasCommits(oids: readonly string[]): boolean[] {
-    const kinds = this.#objects?.kinds(oids) ?? [];
+  async hasCommits(oids: readonly string[]): Promise<boolean[]> {
+    if (oids.length === 0) return [];
+    const kinds = this.#objects?.kinds(oids) ?? (await this.#kindsByGit(oids));
     return oids.map((_, i) => kinds[i] === objectKinds.commit);
+  }
+
+  async #kindsByGit(oids: readonly string[]): Promise<number[]> {
+    const { stdout } = await runGit({
+      ...localCommand(this.#stop),
+      args: [`--git-dir=${this.#directory}`, "cat-file", "--batch-check=%(objecttype)"],
+      stdin: oids.map((oid) => `${oid}\n`).join(""),
+      exitCodes: [],
+    });
+    const lines = stdout.toString("latin1").split("\n");
+    return oids.map((_, i) => (lines[i] === "commit" ? objectKinds.commit : objectKinds.none));
   }
 
   /** Writes a tree that keeps others from being deleted; the names are numbers. */
@@ -138,23 +182,30 @@ export class TreeComposer {
     return this.#write("commit", Buffer.from(text), oidLength);
   }
 
-  async #compose(tree: string, prefix: string, url: string, depth: number, composing: Composing): Promise<string> {
-    const settings = await this.#readSettings(tree, prefix, composing);
+  /** The paths that it finds begin at the tree. */
+  async #compose(tree: string, url: string, depth: number, left: Left): Promise<Part> {
+    const found: FoundSubmodule[] = [];
+    const problems: string[] = [];
+    const settings = await this.#readSettings(tree, problems, left);
+    const pins = await this.#findPins(tree, settings.keys(), problems, left);
+    let isFinal = problems.length === 0;
+    const isThere = new Set<string>();
+    const wanted = [...new Set(pins.values())];
+    for (const [i, isCommit] of (await this.hasCommits(wanted)).entries()) if (isCommit) isThere.add(wanted[i]);
     const contents = new Map<string, string>();
     for (const [path, { url: written, isUpdated }] of settings) {
-      if (this.#pace.isDue) await this.#pace.rest();
-      const pin = await this.#findGitlink(tree, path);
+      const pin = pins.get(path);
       if (pin === undefined) continue;
-      const full = prefix + path;
-      if (composing.found.length >= this.#limits.countMax) {
-        composing.problems.push(`${shown(full)} and further submodules: there are more than ${this.#limits.countMax}`);
+      if (this.#pace.isDue) await this.#pace.rest();
+      if (left.count <= 0) {
+        problems.push(`${shown(path)} and further submodules: there are more than ${this.#limits.countMax}`);
+        isFinal = false;
         break;
       }
-      const before = composing.found.length;
-      const submodule = { path: full, pin, url: "" };
-      const leaveOut = (reason: string, at: string = submodule.url): void => {
-        composing.found.splice(before);
-        composing.found.push({ ...submodule, url: at, state: "left-out", reason });
+      left.count--;
+      let at = "";
+      const leaveOut = (reason: string): void => {
+        found.push({ path, pin, url: at, state: "left-out", reason });
       };
       const problem = problemOfPath(path) ?? problemOfSettings(written, isUpdated) ?? this.#tooDeep(depth);
       if (problem !== undefined || written === undefined) {
@@ -162,31 +213,50 @@ export class TreeComposer {
         continue;
       }
       try {
-        const resolved = url === "" ? "" : resolveSubmoduleUrl(url, Buffer.from(written, "latin1").toString());
-        if (!this.hasCommits([pin])[0]) {
-          composing.found.push({ ...submodule, url: resolved, state: "missing", reason: "" });
+        at = url === "" ? "" : resolveSubmoduleUrl(url, Buffer.from(written, "latin1").toString());
+        if (!isThere.has(pin)) {
+          found.push({ path, pin, url: at, state: "missing", reason: "" });
+          isFinal = false;
           continue;
         }
-        composing.found.push({ ...submodule, url: resolved, state: "present", reason: "" });
-        const own = await this.#compose(await this.rootTree(pin), `${full}/`, resolved, depth + 1, composing);
+        const own = await this.#part(pin, at, depth + 1, left);
         // What is in nested ones counts for the outermost.
         if (depth === 0) {
-          const size = await this.#measure(own, 0, new Map());
-          const pathBytes = size.pathBytes + size.fileCount * (full.length + 1);
-          if (size.fileCount > composing.left.fileCountMax || pathBytes > composing.left.pathBytesMax) {
-            leaveOut(`it has too many files: those of all submodules may be ${this.#limits.fileCountMax}`, resolved);
-            continue;
-          }
-          composing.left.fileCountMax -= size.fileCount;
-          composing.left.pathBytesMax -= pathBytes;
+          const size = await this.#measure(own.tree, 0, new Map(), left);
+          const pathBytes = size.pathBytes + size.fileCount * (path.length + 1);
+          if (size.fileCount > left.fileCount || pathBytes > left.pathBytes) throw this.#tooManyFiles();
+          left.fileCount -= size.fileCount;
+          left.pathBytes -= pathBytes;
         }
-        contents.set(path, own);
+        found.push({ path, pin, url: at, state: "present", reason: "" });
+        for (const inner of own.found) found.push({ ...inner, path: `${path}/${inner.path}` });
+        for (const inner of own.problems.slice(0, problemsMax)) problems.push(`${shown(path)}/${inner}`);
+        if (!own.isFinal) isFinal = false;
+        contents.set(path, own.tree);
       } catch (error) {
-        if (!(error instanceof TrawlError) || error.code === "cancelled" || error.code === "storage") throw error;
+        if (!isTold(error)) throw error;
         leaveOut(errorMessage(error));
+        isFinal = false;
       }
     }
-    return contents.size === 0 ? tree : await this.#replace(tree, contents);
+    return { tree: contents.size === 0 ? tree : await this.#replace(tree, contents), found, problems, isFinal };
+  }
+
+  /** Composes a submodule, or remembers it: branches, and commits beside one another, have the same ones. */
+  async #part(pin: string, url: string, depth: number, left: Left): Promise<Part> {
+    const key = `${pin} ${depth} ${url}`;
+    const known = this.#parts.get(key);
+    if (known !== undefined && known.found.length <= left.count) {
+      left.count -= known.found.length;
+      return known;
+    }
+    const part = await this.#compose(await this.rootTree(pin, left), url, depth, left);
+    if (part.isFinal) this.#parts.set(key, part);
+    return part;
+  }
+
+  #tooManyFiles(): TrawlError {
+    return new TrawlError("git", `it has too many files: those of all submodules may be ${this.#limits.fileCountMax}`);
   }
 
   #tooDeep(depth: number): string | undefined {
@@ -195,44 +265,70 @@ export class TreeComposer {
   }
 
   /** What `.gitmodules` says; nothing if there is no such file, or it is a link. */
-  async #readSettings(
-    tree: string,
-    prefix: string,
-    { problems }: Composing,
-  ): Promise<ReadonlyMap<string, SubmoduleSettings>> {
-    const file = findEntry(await this.#readTree(tree), submodulesPath);
-    if (file === undefined || (Number.parseInt(file.mode, 8) & typeMask) !== (fileMode.regular & typeMask))
-      return new Map();
-    const known = keptSettings.get(file.oid);
+  async #readSettings(tree: string, problems: string[], left: Left): Promise<ReadonlyMap<string, SubmoduleSettings>> {
+    const files = (await this.#readTree(tree, left)).filter(({ name }) => name === submodulesPath);
+    const isRegular =
+      files.length === 1 && (Number.parseInt(files[0].mode, 8) & typeMask) === (fileMode.regular & typeMask);
+    if (!isRegular) return new Map();
+    const [{ oid }] = files;
+    const known = keptSettings.get(oid);
     if (known !== undefined) return known;
     try {
-      const text = (await this.#read(file.oid, "blob", submodulesBytesMax)).toString("latin1");
+      const text = (await this.#read(oid, "blob", submodulesBytesMax, left)).toString("latin1");
       const settings = parseSubmodules(text);
-      keptSettings.set(file.oid, settings);
+      keptSettings.set(oid, settings);
       return settings;
     } catch (error) {
-      if (!(error instanceof TrawlError) || error.code === "cancelled") throw error;
-      problems.push(`${shown(prefix)}${errorMessage(error)}`);
+      if (!isTold(error)) throw error;
+      problems.push(errorMessage(error));
       return new Map();
     }
   }
 
-  /** The commit of the submodule at the path; undefined if there is none, or if it is not the only one of its name. */
-  async #findGitlink(tree: string, path: string): Promise<string | undefined> {
-    const parts = path.split("/");
-    let at = tree;
-    for (const [i, part] of parts.entries()) {
-      const entry = findEntry(await this.#readTree(at), part);
-      if (entry === undefined) return undefined;
-      const mode = Number.parseInt(entry.mode, 8);
-      if (i === parts.length - 1) return mode === fileMode.gitlink ? entry.oid : undefined;
-      if (mode !== directoryMode) return undefined;
-      at = entry.oid;
+  /** The commits of submodules at these paths. A path where there is none, or not the only one of its name, has none. Reads each tree once. */
+  async #findPins(
+    tree: string,
+    paths: Iterable<string>,
+    problems: string[],
+    left: Left,
+  ): Promise<ReadonlyMap<string, string>> {
+    const names: PathNames = { path: undefined, below: new Map() };
+    for (const path of paths) {
+      spend(left, workPerName + path.length);
+      if (this.#pace.isDue) await this.#pace.rest();
+      const parts = path.split("/");
+      if (parts.length > directoryDepthMax) continue;
+      let at = names;
+      for (const part of parts) {
+        let next = at.below.get(part);
+        if (next === undefined) at.below.set(part, (next = { path: undefined, below: new Map() }));
+        at = next;
+      }
+      at.path = path;
     }
-    return undefined;
+    const pins = new Map<string, string>();
+    const look = async (oid: string, { below }: PathNames, directory: string): Promise<void> => {
+      const found = new Map<string, Entry | undefined>();
+      try {
+        for (const entry of await this.#readTree(oid, left))
+          if (below.has(entry.name)) found.set(entry.name, found.has(entry.name) ? undefined : entry);
+      } catch (error) {
+        if (!isTold(error)) throw error;
+        if (problems.length < problemsMax) problems.push(`${shown(directory)}: ${errorMessage(error)}`);
+      }
+      for (const [name, entry] of found) {
+        const next = below.get(name);
+        if (entry === undefined || next === undefined) continue;
+        const mode = Number.parseInt(entry.mode, 8);
+        if (mode === fileMode.gitlink && next.path !== undefined) pins.set(next.path, entry.oid);
+        if (mode === directoryMode && next.below.size > 0) await look(entry.oid, next, `${directory}${name}/`);
+      }
+    };
+    if (names.below.size > 0) await look(tree, names, "");
+    return pins;
   }
 
-  /** The tree with other trees at the paths of submodules. */
+  /** The tree with other trees at the paths of submodules. Reads what `#findPins` has read, and counts it no more. */
   async #replace(tree: string, contents: ReadonlyMap<string, string>): Promise<string> {
     const below = new Map<string, Map<string, string>>();
     for (const [path, oid] of contents) {
@@ -243,7 +339,7 @@ export class TreeComposer {
       rest.set(slash < 0 ? "" : path.slice(slash + 1), oid);
     }
     const entries: Entry[] = [];
-    for (const entry of await this.#readTree(tree)) {
+    for (const entry of await this.#readTree(tree, undefined)) {
       const changes = below.get(entry.name);
       if (changes === undefined) entries.push(entry);
       else {
@@ -255,38 +351,55 @@ export class TreeComposer {
   }
 
   /** How much a listing of everything below the tree has, without making one: what is in several places is read once. */
-  async #measure(tree: string, depth: number, known: Map<string, TreeSize>): Promise<TreeSize> {
+  async #measure(tree: string, depth: number, known: Map<string, TreeSize>, left: Left): Promise<TreeSize> {
     const measured = known.get(tree) ?? keptSizes.get(`${this.#directory} ${tree}`);
     if (measured !== undefined) return measured;
     if (this.#pace.isDue) await this.#pace.rest();
     if (depth > directoryDepthMax)
       throw new TrawlError("git", `it has more than ${directoryDepthMax} directories within one another`);
     const size = { fileCount: 0, pathBytes: 0 };
-    for (const { mode, name, oid } of await this.#readTree(tree)) {
+    for (const { mode, name, oid } of await this.#readTree(tree, left)) {
       if (Number.parseInt(mode, 8) !== directoryMode) {
         size.fileCount++;
         size.pathBytes += name.length + 1;
         continue;
       }
-      const own = await this.#measure(oid, depth + 1, known);
+      const own = await this.#measure(oid, depth + 1, known, left);
       size.fileCount += own.fileCount;
       size.pathBytes += own.pathBytes + own.fileCount * (name.length + 1);
     }
+    if (size.fileCount > this.#limits.fileCountMax) throw this.#tooManyFiles();
     known.set(tree, size);
     if (depth === 0) keptSizes.set(`${this.#directory} ${tree}`, size);
     return size;
   }
 
-  async #readTree(oid: string): Promise<readonly Entry[]> {
+  async #readTree(oid: string, left: Left | undefined): Promise<readonly Entry[]> {
     const kept = this.#trees.get(oid);
-    if (kept !== undefined) return kept.entries;
-    const content = await this.#read(oid, "tree", treeBytesMax);
+    if (kept !== undefined) {
+      if (left !== undefined) spend(left, kept.byteCount / keptPerByte);
+      return kept.entries;
+    }
+    const content = await this.#read(oid, "tree", treeBytesMax, left);
+    if (this.#pace.isDue) await this.#pace.rest();
     const entries = parseTreeObject(content, oid);
-    this.#trees.set(oid, { entries, byteCount: 100 + content.length * 4 });
+    this.#trees.set(oid, { entries, byteCount: 100 + content.length * keptPerByte });
     return entries;
   }
 
-  async #read(oid: string, kind: "commit" | "tree" | "blob", bytesMax: number): Promise<Buffer> {
+  async #read(
+    oid: string,
+    kind: "commit" | "tree" | "blob",
+    bytesMax: number,
+    left: Left | undefined,
+  ): Promise<Buffer> {
+    if (left !== undefined) spend(left, workPerObject);
+    const content = await this.#readObject(oid, kind, bytesMax);
+    if (left !== undefined) spend(left, content.length);
+    return content;
+  }
+
+  async #readObject(oid: string, kind: "commit" | "tree" | "blob", bytesMax: number): Promise<Buffer> {
     const stored = this.#objects?.readObject(oid, objectKinds[kind], bytesMax);
     if (stored !== undefined) return stored;
     if (++this.#readsByGit > readsByGitMax)
@@ -320,7 +433,11 @@ export class TreeComposer {
     const file = join(folder, oid.slice(2));
     // One that is packed and that nothing refers to may be deleted though it is in use.
     if (touch(file)) return oid;
-    if (this.#writeCount++ % writesPerCheck === 0) requireRoom(this.#directory);
+    this.#uncheckedBytes += writeBytes + bytes.length;
+    if (this.#uncheckedBytes > uncheckedBytesMax) {
+      requireRoom(this.#directory, this.#room);
+      this.#uncheckedBytes = 0;
+    }
     const temporary = join(folder, `tmp_obj_${randomUUID()}`);
     try {
       mkdirSync(folder, { recursive: true });
@@ -334,10 +451,37 @@ export class TreeComposer {
   }
 }
 
-interface Composing {
-  readonly found: FoundSubmodule[];
-  readonly problems: string[];
-  readonly left: { fileCountMax: number; pathBytesMax: number };
+/** What of the limits is left; it never grows. */
+interface Left {
+  count: number;
+  fileCount: number;
+  pathBytes: number;
+  work: number;
+}
+
+function spend(left: Left, work: number): void {
+  left.work -= work;
+  if (left.work <= 0) throw new TrawlError("git", "there is too much to read for the submodules of one commit");
+}
+
+/** Whether an error leaves out a submodule; others end the composition. */
+function isTold(error: unknown): error is TrawlError {
+  return error instanceof TrawlError && error.code !== "cancelled" && error.code !== "storage";
+}
+
+/** A composed submodule, whose paths begin at its root. */
+interface Part {
+  readonly tree: string;
+  readonly found: readonly FoundSubmodule[];
+  readonly problems: readonly string[];
+  readonly isFinal: boolean;
+}
+
+/** Names within a directory, of paths that are looked up. */
+interface PathNames {
+  /** That ends here. */
+  path: string | undefined;
+  readonly below: Map<string, PathNames>;
 }
 
 interface Entry {
@@ -352,6 +496,8 @@ interface KeptTree {
   readonly entries: readonly Entry[];
   readonly byteCount: number;
 }
+
+const keptPerByte = 4;
 
 interface TreeSize {
   readonly fileCount: number;
@@ -374,12 +520,6 @@ const keptSizes = new BoundedMap<string, TreeSize>(10_000, () => 1);
 /** git sorts directories as if their names ended with a slash. */
 function sortedName({ mode, name }: Entry): string {
   return Number.parseInt(mode, 8) === directoryMode ? `${name}/` : name;
-}
-
-/** Undefined too if several have the name. */
-function findEntry(entries: readonly Entry[], name: string): Entry | undefined {
-  const found = entries.filter((entry) => entry.name === name);
-  return found.length === 1 ? found[0] : undefined;
 }
 
 function problemOfPath(path: string): string | undefined {
@@ -416,14 +556,19 @@ function shown(path: string): string {
   return Buffer.from(path, "latin1").toString();
 }
 
-const writesPerCheck = 100;
+/** After as much is written, the room for more is looked at again; a file takes some of it. */
+const uncheckedBytesMax = 4 << 20;
+const writeBytes = 40_000;
 
 /** Of 256 folders of loose objects, the one that is counted, as git does; with more in it, a mirror waits for a repack. */
 const countedFolder = "17";
 const countedMax = 200;
 
-/** Searches of many commits write many trees. */
-function requireRoom(directory: string): void {
+/** Searches of many commits write many trees. Throws `git` if there is no room. */
+function requireRoom(directory: string, { reserveBytes, isBounded }: TreeRoom): void {
+  const lack = lackOfRoom(directory, reserveBytes);
+  if (lack !== null) throw new TrawlError("git", `the writing of trees with submodules ${lack}`);
+  if (!isBounded) return;
   let count = 0;
   try {
     count = readdirSync(join(directory, "objects", countedFolder)).length;
@@ -435,6 +580,16 @@ function requireRoom(directory: string): void {
       "git",
       "the mirror has too many loose objects for more trees with submodules: they are packed within some hours",
     );
+}
+
+/** What the last sync has reserved; a part of the disk if that is not known. */
+function readReserve(directory: string): number {
+  try {
+    const { reserveBytes } = JSON.parse(readFileSync(join(directory, submodulesFile), "utf8")) as Partial<TreeRoom>;
+    return typeof reserveBytes === "number" ? reserveBytes : Infinity;
+  } catch {
+    return Infinity;
+  }
 }
 
 /** Whether the file is there; it then counts as written just now. */
@@ -464,8 +619,9 @@ export function hasSubmoduleContents(directory: string): boolean {
   return readStamp(directory) !== undefined;
 }
 
-/** By mirror, its stamp, and commit. */
-const keptTrees = new BoundedMap<string, string>(20_000, () => 1);
+/** By mirror, its stamp, and commit. What is not final is composed again after a minute. */
+const keptTrees = new BoundedMap<string, { readonly tree: string; readonly untilMs: number }>(20_000, () => 1);
+const notFinalMs = 60_000;
 
 /**
  * The trees with the contents of the commits, in their order: with those of submodules, as far as the mirror has them, if it has any, and
@@ -479,12 +635,15 @@ export async function contentTrees(directory: string, commits: readonly string[]
     const trees: string[] = [];
     for (const commit of commits) {
       const key = `${directory} ${stamp} ${commit}`;
-      let tree = keptTrees.get(key);
-      if (tree === undefined) {
-        composer ??= new TreeComposer(directory, commit.length, submoduleLimits, stop);
-        ({ tree } = await composer.compose(commit, ""));
-        keptTrees.set(key, tree);
+      const kept = keptTrees.get(key);
+      if (kept !== undefined && monotonicMs() < kept.untilMs) {
+        trees.push(kept.tree);
+        continue;
       }
+      const room = { reserveBytes: readReserve(directory), isBounded: true };
+      composer ??= new TreeComposer(directory, commit.length, submoduleLimits, room, stop);
+      const { tree, isFinal } = await composer.compose(commit, "");
+      keptTrees.set(key, { tree, untilMs: isFinal ? Infinity : monotonicMs() + notFinalMs });
       trees.push(tree);
     }
     return trees;

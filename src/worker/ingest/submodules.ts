@@ -132,8 +132,9 @@ class SubmoduleSync {
   }
 
   async #withComposer<T>(use: (composer: TreeComposer) => Promise<T>): Promise<T> {
-    const { commits, directory, stop } = this.#given;
-    const composer = new TreeComposer(directory, commits[0].length, submoduleLimits, stop);
+    const { commits, directory, fetch, stop } = this.#given;
+    const room = { reserveBytes: fetch.reserveBytes, isBounded: false };
+    const composer = new TreeComposer(directory, commits[0].length, submoduleLimits, room, stop);
     try {
       return await use(composer);
     } finally {
@@ -180,10 +181,8 @@ class SubmoduleSync {
     const { stop } = this.#given;
     for (let redirectCount = 0, place = allowed; ; redirectCount++) {
       const commands = this.#commands(place);
-      const here = await this.#withComposer((composer) => {
-        const areThere = composer.hasCommits(known);
-        return Promise.resolve(known.filter((_, i) => areThere[i]).slice(0, knownMax));
-      });
+      const areThere = await this.#withComposer((composer) => composer.hasCommits(known));
+      const here = known.filter((_, i) => areThere[i]).slice(0, knownMax);
       try {
         await fetchAll(commands, pins, here, stop);
         return;
@@ -221,7 +220,7 @@ class SubmoduleSync {
   }
 
   async #keep(composed: readonly ComposedTree[]): Promise<void> {
-    const { directory, commits, stop } = this.#given;
+    const { directory, commits, fetch, stop } = this.#given;
     const pins = new Map<string, string[]>();
     for (const { state, url, pin } of composed.flatMap(({ submodules }) => submodules)) {
       if (state !== "present") continue;
@@ -230,7 +229,7 @@ class SubmoduleSync {
       if (!known.includes(pin)) pins.set(name, [...known, pin]);
     }
     const trees = composed.flatMap(({ tree }, i) => (tree === commits[i] ? [] : [tree]));
-    await this.#withComposer((composer) => keepSubmodules(directory, composer, trees, { pins }, stop));
+    await this.#withComposer((composer) => keepSubmodules(directory, composer, trees, { pins }, fetch.reserveBytes, stop));
   }
 
   #describe(composed: readonly ComposedTree[]): string[] {

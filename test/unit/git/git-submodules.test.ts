@@ -4,7 +4,12 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { SubmoduleRules } from "../../../src/git/mirror/submodule-rules.js";
-import { type SubmoduleLimits, submoduleLimits, TreeComposer } from "../../../src/git/objects/composed-tree.js";
+import {
+  type SubmoduleLimits,
+  submoduleLimits,
+  TreeComposer,
+  type TreeRoom,
+} from "../../../src/git/objects/composed-tree.js";
 import { parseConfig, parseSubmodules, resolveSubmoduleUrl } from "../../../src/git/objects/gitmodules.js";
 import { parseRemoteUrl } from "../../../src/git/run/remote-url.js";
 import { neverStop } from "../../../src/git/run/run.js";
@@ -223,9 +228,11 @@ t.test("what a local submodule leads to is in the folders, too", async (t) => {
     await t.rejects(rules.require(join(root, "git", name)), { code: "forbidden", message: /leads to a place/ }, name);
 });
 
+const room: TreeRoom = { reserveBytes: 0, isBounded: false };
+
 /** One line for each submodule, and for each file of the composed tree. */
 async function compose(t: Test, source: GitFixture, commit: string, limits: Partial<SubmoduleLimits> = {}) {
-  const composer = new TreeComposer(source.path, commit.length, { ...submoduleLimits, ...limits }, neverStop);
+  const composer = new TreeComposer(source.path, commit.length, { ...submoduleLimits, ...limits }, room, neverStop);
   try {
     const { tree, submodules, problems } = await composer.compose(commit, "https://host/app");
     const listed = source.git("ls-tree", "-r", "--format=%(objecttype) %(path)", tree);
@@ -343,8 +350,58 @@ t.test("bounds and hostile commits", async (t) => {
     const { submodules: one } = await compose(t, source, withOne(commitTree(deep)));
     t.match(one, [/^left-out sub it has more than 256 directories/]);
   });
+  await t.test("too much to read", async (t) => {
+    const names = Array.from({ length: 300 }, (_, i) => `s${i}`);
+    const many = Object.fromEntries(names.map((name) => [name, { gitlink: small }]));
+    const wide = on("wide", { ...many, ".gitmodules": settings(Object.fromEntries(names.map((name) => [name, "u"]))) });
+    const commit = on("main", {
+      a: { gitlink: small },
+      b: { gitlink: wide },
+      ".gitmodules": settings({ a: "../a", b: "../b" }),
+    });
+    const { files, submodules } = await compose(t, source, commit, { workMax: 30_000 });
+    t.same(files, [".gitmodules", "a/x.txt", "commit b"], "what was found before is there");
+    t.match(submodules[1], /^left-out b there is too much to read/);
+    const all = await compose(t, source, commit, { countMax: 600 });
+    t.equal(all.submodules.length, 302);
+    const few = await compose(t, source, commit, { countMax: 250 });
+    t.equal(few.submodules.length, 250, "those within one another count");
+    t.match(few.problems, [/^b\/s248 and further submodules/]);
+  });
+  await t.test("many names beside many files cost what both cost", async (t) => {
+    const names = Array.from({ length: 3_000 }, (_, i) => `wide/f${i}`);
+    const commit = on("main", {
+      ...Object.fromEntries(names.map((name) => [name, "x"])),
+      sub: { gitlink: small },
+      ".gitmodules": settings({ ...Object.fromEntries(names.map((name) => [name, "u"])), sub: "../sub" }),
+    });
+    const { submodules } = await compose(t, source, commit, { workMax: 2 << 20 });
+    t.match(submodules, [/^present sub /]);
+  });
+  await t.test("trees that are not there", async (t) => {
+    const absent = "3".repeat(40);
+    const linesOf = (commit: string) => source.git("ls-tree", commit);
+    const plain = on("main", { sub: { gitlink: small }, ".gitmodules": settings({ sub: "../s", "gone/x": "../x" }) });
+    const input = `${linesOf(plain)}\n040000 tree ${absent}\tgone\n`;
+    const tree = execFileSync("git", ["-C", source.path, "mktree", "--missing"], { input, encoding: "utf8" }).trim();
+    const composer = new TreeComposer(source.path, 40, submoduleLimits, room, neverStop);
+    t.teardown(() => composer.close());
+    const composed = await composer.compose(commitTree(tree), "https://host/app");
+    t.match(composed.submodules, [{ path: "sub", state: "present" }], "the others are there");
+    t.match(composed.problems, [/^gone\/: /]);
+    t.equal(composed.isFinal, false);
+    const full = new TreeComposer(
+      source.path,
+      40,
+      submoduleLimits,
+      { reserveBytes: Infinity, isBounded: true },
+      neverStop,
+    );
+    t.teardown(() => full.close());
+    t.same(await full.hasCommits([small, absent]), [true, false]);
+  });
   await t.test("paths and settings", async (t) => {
-    const composer = new TreeComposer(source.path, 40, submoduleLimits, neverStop);
+    const composer = new TreeComposer(source.path, 40, submoduleLimits, room, neverStop);
     t.teardown(() => composer.close());
     const stateOf = async (files: FixtureFiles): Promise<readonly string[]> => {
       const { submodules, problems, tree } = await composer.compose(on("main", files), "https://host/app");
