@@ -69,11 +69,27 @@ const knownMax = 16;
 /** Redirects within a host. */
 const redirectsMax = 3;
 
+const lackingReason = "its remote does not have that commit";
+
 const warningsMax = 20;
 const reasonLengthMax = 500;
 
 /** When URLs may be asked again, on the monotonic clock. */
 const askAgainMs = new BoundedMap<string, number>(10_000, () => 1);
+
+/** A commit that a remote did not give. */
+interface Refusal {
+  readonly reason: string;
+  /** On the monotonic clock. */
+  readonly againMs: number;
+  readonly waitMs: number;
+}
+
+/** By repository, URL and commit. */
+const refusals = new BoundedMap<string, Refusal>(100_000, () => 1);
+
+/** It is asked for again after this, and then twice as long each time. */
+const refusalMs = { first: 60_000, most: 3_600_000 };
 
 /**
  * Brings the commits of submodules into the mirror of a repository that is to have them, and makes the trees that are indexed. A submodule that cannot be had is
@@ -93,9 +109,10 @@ export async function fetchSubmodules(given: SubmoduleFetch): Promise<SubmoduleC
 class SubmoduleSync {
   readonly #given: SubmoduleFetch;
   readonly #rules: SubmoduleRules;
-  /** Why the commits of a URL are not there; "" if it was asked. */
+  /** Why a commit is not there, by URL and commit; "" if it came. */
   readonly #asked = new Map<string, string>();
   readonly #kept: ReadonlyMap<string, readonly string[]>;
+  readonly #endMs: number;
   #failingMs = 0;
   #bytesLeft: number;
 
@@ -105,6 +122,7 @@ class SubmoduleSync {
     this.#rules = new SubmoduleRules(given.url, source, policy, given.dataFolder, given.fetch.networks);
     this.#kept = readKept(given.directory).pins;
     this.#bytesLeft = given.fetch.bytesMax;
+    this.#endMs = monotonicMs() + given.fetch.timeoutMs;
   }
 
   async run(): Promise<SubmoduleContents> {
@@ -114,12 +132,19 @@ class SubmoduleSync {
     for (let depth = 0; mayFetch && depth <= submoduleLimits.depthMax; depth++) {
       const missing = this.#missing(composed);
       if (missing.size === 0) break;
-      for (const [url, pins] of missing) this.#asked.set(url, await this.#ask(url, pins));
+      for (const [url, pins] of missing)
+        for (const [pin, reason] of await this.#ask(url, pins)) this.#asked.set(commitName(url, pin), reason);
       composed = await this.#compose();
     }
     const trees = new Map(commits.map((commit, i) => [commit, composed[i].tree]));
-    if (mayFetch) await this.#keep(composed);
-    return { trees, warnings: this.#describe(composed) };
+    const warnings = this.#describe(composed);
+    try {
+      if (mayFetch) await this.#keep(composed);
+    } catch (error) {
+      if (!(error instanceof TrawlError) || error.code !== "git") throw error;
+      warnings.push(`submodules: they are not kept in the mirror: ${oneLine(errorMessage(error), reasonLengthMax)}`);
+    }
+    return { trees, warnings };
   }
 
   async #compose(): Promise<readonly ComposedTree[]> {
@@ -146,39 +171,63 @@ class SubmoduleSync {
   #missing(composed: readonly ComposedTree[]): ReadonlyMap<string, ReadonlySet<string>> {
     const missing = new Map<string, Set<string>>();
     for (const { state, url, pin } of composed.flatMap(({ submodules }) => submodules)) {
-      if (state !== "missing" || this.#asked.has(url)) continue;
+      if (state !== "missing" || this.#asked.has(commitName(url, pin))) continue;
       const pins = missing.get(url) ?? new Set();
       missing.set(url, pins.add(pin));
     }
     return missing;
   }
 
-  /** Fetches the commits. Returns why they are not there, or "". */
-  async #ask(url: string, pins: ReadonlySet<string>): Promise<string> {
-    const key = `${this.#given.repository.id} ${url}`;
+  /** Fetches the commits. Returns for each why it is not there, or "". */
+  async #ask(url: string, pins: ReadonlySet<string>): Promise<ReadonlyMap<string, string>> {
+    const { repository, isRequested, directory } = this.#given;
+    const key = (pin: string): string => `${repository.id} ${commitName(url, pin)}`;
     const startMs = monotonicMs();
-    if (!this.#given.isRequested && startMs < (askAgainMs.get(key) ?? 0))
-      return "its remote took long and failed the last time: it is tried again later";
-    if (this.#failingMs > failingMsMax) return "other submodules took too long: it is tried with the next sync";
-    if (this.#bytesLeft <= 0) return "the submodules have more than git.maxFetchBytes in all";
-    const before = packBytes(this.#given.directory);
+    const reasons = new Map<string, string>();
+    for (const pin of pins) {
+      const refusal = isRequested ? undefined : refusals.get(key(pin));
+      if (refusal !== undefined && startMs < refusal.againMs) reasons.set(pin, refusal.reason);
+    }
+    const due = [...pins].filter((pin) => !reasons.has(pin));
+    if (due.length === 0) return reasons;
+    const refuse = (reason: string): ReadonlyMap<string, string> =>
+      new Map([...reasons, ...due.map((pin) => [pin, reason] as const)]);
+    const urlKey = `${repository.id} ${url}`;
+    if (!isRequested && startMs < (askAgainMs.get(urlKey) ?? 0))
+      return refuse("its remote took long and failed the last time: it is tried again later");
+    if (this.#failingMs > failingMsMax || startMs >= this.#endMs)
+      return refuse("other submodules took too long: it is tried with the next sync");
+    if (this.#bytesLeft <= 0) return refuse("the submodules have more than git.maxFetchBytes in all");
+    const before = packBytes(directory);
+    let reason = "";
     try {
-      await this.#fetch(await this.#rules.require(url), [...pins], this.#kept.get(redactUrl(url)) ?? []);
-      askAgainMs.delete(key);
-      return "";
+      await this.#fetch(await this.#rules.require(url), due, this.#kept.get(redactUrl(url)) ?? []);
+      askAgainMs.delete(urlKey);
     } catch (error) {
-      if (!(error instanceof TrawlError) || error.code === "cancelled" || error.code === "storage") throw error;
+      if (!(error instanceof TrawlError) || error.code === "storage") throw error;
+      const isLate = error.code === "cancelled" && !this.#given.stop();
+      if (error.code === "cancelled" && !isLate) throw error;
       const tookMs = monotonicMs() - startMs;
       this.#failingMs += tookMs;
-      if (tookMs > longMs) askAgainMs.set(key, monotonicMs() + tookMs * failureShare);
-      return errorMessage(error);
+      if (tookMs > longMs) askAgainMs.set(urlKey, monotonicMs() + tookMs * failureShare);
+      reason = isLate ? "the submodules took longer than sync.timeoutSeconds in all" : errorMessage(error);
+      // It costs nothing to find out, and depends on the configuration.
+      if (error.code === "forbidden" || error.code === "bad-config") return refuse(reason);
     } finally {
-      this.#bytesLeft -= Math.max(0, packBytes(this.#given.directory) - before);
+      this.#bytesLeft -= Math.max(0, packBytes(directory) - before);
     }
+    const areThere = await this.#withComposer((composer) => composer.hasCommits(due));
+    for (const [i, pin] of due.entries()) {
+      reasons.set(pin, areThere[i] ? "" : reason);
+      const waitMs = Math.min((refusals.get(key(pin))?.waitMs ?? refusalMs.first / 2) * 2, refusalMs.most);
+      if (areThere[i]) refusals.delete(key(pin));
+      else refusals.set(key(pin), { reason: reason || lackingReason, againMs: monotonicMs() + waitMs, waitMs });
+    }
+    return reasons;
   }
 
   async #fetch(allowed: SubmoduleRemote, pins: readonly string[], known: readonly string[]): Promise<void> {
-    const { stop } = this.#given;
+    const stop = (): boolean => this.#given.stop() || monotonicMs() >= this.#endMs;
     for (let redirectCount = 0, place = allowed; ; redirectCount++) {
       const commands = this.#commands(place);
       const areThere = await this.#withComposer((composer) => composer.hasCommits(known));
@@ -229,7 +278,9 @@ class SubmoduleSync {
       if (!known.includes(pin)) pins.set(name, [...known, pin]);
     }
     const trees = composed.flatMap(({ tree }, i) => (tree === commits[i] ? [] : [tree]));
-    await this.#withComposer((composer) => keepSubmodules(directory, composer, trees, { pins }, fetch.reserveBytes, stop));
+    await this.#withComposer((composer) =>
+      keepSubmodules(directory, composer, trees, { pins }, fetch.reserveBytes, stop),
+    );
   }
 
   #describe(composed: readonly ComposedTree[]): string[] {
@@ -247,14 +298,16 @@ class SubmoduleSync {
   }
 
   /** Undefined if it is there. */
-  #reason({ state, url, reason }: FoundSubmodule): string | undefined {
+  #reason({ state, url, pin, reason }: FoundSubmodule): string | undefined {
     if (state === "present") return undefined;
     if (state === "left-out") return reason;
-    const asked = this.#asked.get(url);
-    return asked === undefined
-      ? "the mirror does not have its commit"
-      : asked || "its remote does not have that commit";
+    const asked = this.#asked.get(commitName(url, pin));
+    return asked === undefined ? "the mirror does not have its commit" : asked || lackingReason;
   }
+}
+
+function commitName(url: string, pin: string): string {
+  return `${pin} ${url}`;
 }
 
 /** A remote refuses all of the commits if it lacks one, or may send only what references name. */
