@@ -404,7 +404,13 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
       await page.reload();
       const host = page.getByRole("link", { name: "GitHub" });
       t.equal(await host.getAttribute("href"), "https://github.com/o/r/blob/main/part.c#L5");
-      await page.evaluate("navigator.clipboard.writeText = async (text) => { globalThis.copied = text; }");
+      await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined, configurable: true })");
+      await page.getByRole("button", { name: "Copy" }).click();
+      await page.getByRole("button", { name: "Path", exact: true }).click();
+      await page.getByRole("button", { name: "The browser refused" }).waitFor();
+      await page.evaluate(
+        "Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (text) => { globalThis.copied = text; } } })",
+      );
       const copy = page.getByRole("button", { name: "Copy" });
       for (const [form, text] of [
         ["Path", /^part\.c$/],
@@ -752,7 +758,9 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
       await page.getByText("53 commits", { exact: true }).waitFor();
       t.equal(await page.locator(".commit-list li").count(), 53);
       await page.getByText("100 of 103 are shown.").waitFor();
+      const request = page.waitForRequest(/graphql\?ComparisonFiles/);
       await page.getByRole("button", { name: "More files" }).click();
+      t.match((await request).postData(), /"base":"[0-9a-f]{40}","head":"[0-9a-f]{40}"/, "of the same commits");
       await becomes(t, () => page.locator(".file-diff").count(), 103, "all files");
       t.equal(await page.getByRole("button", { name: /^More/ }).count(), 0);
       await page.getByRole("button", { name: "Swap" }).click();

@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
 import { graphql } from "../api/graphql.js";
 import { useGraphql } from "../api/use-graphql.js";
+import { CopyButton } from "../ui/copy.js";
 import { Form, type FormFields, TextField } from "../ui/form.js";
 import { formatDay } from "../ui/numbers.js";
 import { Found, ErrorText, Notice } from "../ui/states.js";
@@ -129,9 +130,7 @@ function NewToken({ token }: { readonly token: string }) {
     <Notice kind="info">
       <span>This is your new token. It is shown only now:</span>
       <code class="token">{token}</code>
-      <button type="button" class="button" onClick={() => void navigator.clipboard.writeText(token)}>
-        Copy
-      </button>
+      <CopyButton text={token} />
     </Notice>
   );
 }

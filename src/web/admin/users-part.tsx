@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import { graphql } from "../api/graphql.js";
 import { useGraphql } from "../api/use-graphql.js";
 import { ActionError, ConfirmButton, useAction } from "../ui/action.js";
+import { CopyButton } from "../ui/copy.js";
 import { CreateForm, TextField } from "../ui/form.js";
 import { formatAmount, formatTime } from "../ui/numbers.js";
 import { Found, Notice } from "../ui/states.js";
@@ -90,9 +91,7 @@ function PasswordLink({ link }: { readonly link: string }) {
     <Notice kind="info">
       <span>With this link, and only once, the user sets a password. Send it in a safe way:</span>
       <code class="token">{link}</code>
-      <button type="button" class="button" onClick={() => void navigator.clipboard.writeText(link)}>
-        Copy
-      </button>
+      <CopyButton text={link} />
     </Notice>
   );
 }

@@ -1,5 +1,6 @@
 import { useSignal, type Signal } from "@preact/signals";
 import { viewer } from "../route/viewer.js";
+import { copyRefusal, copyText } from "../ui/copy.js";
 import { callAfter } from "../ui/delay.js";
 import { shellWord } from "../ui/shell-word.js";
 import { findOperations, formatDocument, readVariables } from "./console-document.js";
@@ -28,12 +29,8 @@ export function ConsoleBar({ state, change, run, start, token, setToken, side }:
       if (message.peek() === text) message.value = "";
     });
   };
-  const copy = (what: string, text: string): void => {
-    navigator.clipboard.writeText(text).then(
-      () => tell(`Copied ${what}.`),
-      () => tell("The browser did not let the page copy."),
-    );
-  };
+  const copy = async (what: string, text: string): Promise<void> =>
+    tell((await copyText(text)) ? `Copied ${what}.` : `${copyRefusal()}.`);
   const format = (): void => {
     const made = formatDocument(state.query);
     if (made.kind === "text") change({ query: `${made.text}\n` });
@@ -64,13 +61,13 @@ export function ConsoleBar({ state, change, run, start, token, setToken, side }:
   );
 }
 
-type Copy = (what: string, text: string) => void;
+type Copy = (what: string, text: string) => Promise<void>;
 type Tell = (text: string) => void;
 
 function copyLink(state: ConsoleState, copy: Copy, tell: Tell): void {
   const hash = writeConsoleHash(state);
   if (hash === "") tell("The query is too long for a link.");
-  else copy("the link", `${window.location.origin}/api/console${hash}`);
+  else void copy("the link", `${window.location.origin}/api/console${hash}`);
 }
 
 function copyCommand(state: ConsoleState, copy: Copy, tell: Tell): void {
@@ -79,7 +76,7 @@ function copyCommand(state: ConsoleState, copy: Copy, tell: Tell): void {
   const { query, operationName } = state;
   const body = JSON.stringify({ query, variables, ...(operationName === "" ? {} : { operationName }) });
   const url = shellWord(`${window.location.origin}/.api/graphql`);
-  copy("the command", `curl -H "Authorization: token $SRC_ACCESS_TOKEN" -d ${shellWord(body)} ${url}`);
+  void copy("the command", `curl -H "Authorization: token $SRC_ACCESS_TOKEN" -d ${shellWord(body)} ${url}`);
 }
 
 function Operations({ state, change }: Pick<BarProps, "state" | "change">) {

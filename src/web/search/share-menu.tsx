@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { wholeText, type QueryState } from "../query/query-state.js";
+import { copyRefusal, copyText } from "../ui/copy.js";
 import { callAfter } from "../ui/delay.js";
 import { shellWord } from "../ui/shell-word.js";
 import { queryParameters } from "./search-run.js";
@@ -16,19 +17,12 @@ export function ShareMenu({ query }: ShareMenuProps) {
   const first = useRef<HTMLButtonElement>(null);
   // In place of the button that opened it, which had the focus.
   useEffect(() => first.current?.focus(), []);
-  const copied = useSignal("");
-  const copy = (what: string, text: string): void => {
-    navigator.clipboard.writeText(text).then(
-      () => {
-        copied.value = what;
-        callAfter(confirmationMs, () => {
-          copied.value = "";
-        });
-      },
-      () => {
-        copied.value = "nothing: the browser refused";
-      },
-    );
+  const said = useSignal("");
+  const copy = async (what: string, text: string): Promise<void> => {
+    said.value = (await copyText(text)) ? `Copied ${what}` : copyRefusal();
+    callAfter(confirmationMs, () => {
+      said.value = "";
+    });
   };
   const forms = [
     ["Link", () => window.location.href],
@@ -38,7 +32,7 @@ export function ShareMenu({ query }: ShareMenuProps) {
   return (
     <span class="share">
       <span class="soft small" role="status">
-        {copied.value === "" ? "Copy as" : `Copied ${copied.value}`}
+        {said.value === "" ? "Copy as" : said.value}
       </span>
       {forms.map(([name, text], at) => (
         <button

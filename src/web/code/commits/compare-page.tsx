@@ -12,9 +12,13 @@ import { CommitLine, commitLineFields, type CommitSummary } from "./commit-line.
 import { readDiffView } from "./diff-view.js";
 import { fileDiffFields, FileDiffs } from "./file-diffs.js";
 
+/** The commits that are compared: names may mean others when more is asked for. */
+const rangeFields = "range { baseRevSpec { object { oid } } headRevSpec { object { oid } } }";
+
 const compareQuery = `query Comparison($name: String!, $base: String, $head: String) {
   repository(name: $name) {
     comparison(base: $base, head: $head) {
+      ${rangeFields}
       commits(first: 50) { nodes ${commitLineFields} totalCount }
     }
   }
@@ -29,10 +33,16 @@ const moreCommitsQuery = `query ComparisonCommits($name: String!, $base: String,
 const filesQuery = `query ComparisonFiles($name: String!, $base: String, $head: String, $ignoresSpace: Boolean!, $after: String) {
   repository(name: $name) {
     comparison(base: $base, head: $head) {
+      ${rangeFields}
       fileDiffs(first: 100, ignoreWhitespace: $ignoresSpace, after: $after) ${fileDiffFields}
     }
   }
 }`;
+
+interface ComparedRange {
+  readonly baseRevSpec: { readonly object: { readonly oid: string } | null } | null;
+  readonly headRevSpec: { readonly object: { readonly oid: string } | null } | null;
+}
 
 /** The commits of a comparison, the newest first. */
 interface CommitList {
@@ -45,11 +55,16 @@ interface CommitList {
 export function ComparePage({ path }: { readonly path: PagePath }) {
   const { name } = path;
   const [base = "", head = ""] = path.path.split(/\.{2,3}/);
-  const range = { name, base: base === "" ? null : base, head: head === "" ? null : head };
+  const named = { name, base: base === "" ? null : base, head: head === "" ? null : head };
   const { ignoresSpace } = readDiffView(address.value);
-  const asked = { ...range, ignoresSpace, after: null };
-  const used = useGraphql("Comparison", compareQuery, range);
-  const files = useGraphql("ComparisonFiles", filesQuery, asked);
+  const used = useGraphql("Comparison", compareQuery, named);
+  const files = useGraphql("ComparisonFiles", filesQuery, { ...named, ignoresSpace, after: null });
+  /** The same commits as in the first part of a list. */
+  const pinned = (range: ComparedRange | null | undefined) => ({
+    name,
+    base: range?.baseRevSpec?.object?.oid ?? named.base,
+    head: range?.headRevSpec?.object?.oid ?? named.head,
+  });
   return (
     <>
       <RangeForm key={path.path} name={name} base={base} head={head} />
@@ -57,7 +72,7 @@ export function ComparePage({ path }: { readonly path: PagePath }) {
         {({ repository }) => {
           const comparison = repository?.comparison ?? null;
           if (comparison === null) return <MissingRepository name={name} />;
-          const { commits } = comparison;
+          const { commits, range } = comparison;
           return (
             <>
               <CommitPanel
@@ -65,7 +80,7 @@ export function ComparePage({ path }: { readonly path: PagePath }) {
                 path={path}
                 list={commits ?? { nodes: [], totalCount: 0 }}
                 readMore={async (first) => {
-                  const found = await graphql("ComparisonCommits", moreCommitsQuery, { ...range, first });
+                  const found = await graphql("ComparisonCommits", moreCommitsQuery, { ...pinned(range), first });
                   return found.repository?.comparison?.commits ?? null;
                 }}
               />
@@ -74,7 +89,9 @@ export function ComparePage({ path }: { readonly path: PagePath }) {
                 name={name}
                 used={mapAnswer(files, ({ repository }) => repository?.comparison?.fileDiffs ?? null)}
                 readMore={async (after) => {
-                  const found = await graphql("ComparisonFiles", filesQuery, { ...asked, after });
+                  const first = files.answer.kind === "ready" ? files.answer.value.repository?.comparison?.range : null;
+                  const asked = { ...pinned(first), ignoresSpace, after };
+                  const found = await graphql("ComparisonFiles", filesQuery, asked);
                   return found.repository?.comparison?.fileDiffs ?? null;
                 }}
               />

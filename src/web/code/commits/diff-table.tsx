@@ -232,11 +232,13 @@ interface ContextState {
   readonly tokens: ReadonlyMap<number, readonly Token[]>;
   /** The number of lines of the file, once its end was read. */
   readonly lineCount: number | undefined;
+  /** Whether the whole file was asked for, and has more lines than a page shows. */
+  readonly isCut: boolean;
 }
 
 type ContextLines = ReturnType<typeof useContextLines>;
 
-const noContext: ContextState = { shown: [], texts: new Map(), tokens: new Map(), lineCount: undefined };
+const noContext: ContextState = { shown: [], texts: new Map(), tokens: new Map(), lineCount: undefined, isCut: false };
 const noneShown: ShownOfGap = { top: 0, bottom: 0 };
 
 /** The lines between the hunks that are shown; they are read from the newer file. */
@@ -248,7 +250,7 @@ function useContextLines(name: string, { oldPath, newPath, newFile, hunks }: Fil
     () => (oldPath === null || newPath === null || commit === undefined ? [] : gapsOfHunks(hunks ?? [])),
     [oldPath, newPath, commit, hunks],
   );
-  const { shown, texts, tokens, lineCount } = state.value;
+  const { shown, texts, tokens, lineCount, isCut } = state.value;
   const gaps = found.map(
     (gap): Gap =>
       gap.to === undefined && lineCount !== undefined ? { ...gap, to: Math.max(gap.from, lineCount + 1) } : gap,
@@ -301,24 +303,25 @@ function useContextLines(name: string, { oldPath, newPath, newFile, hunks }: Fil
     const last = await read(Math.max(1, from - 1), from + wanted - 1);
     const added = Math.min(wanted, Math.max(0, last - from + 1));
     const next = { ...shownOf(at), [side]: shownOf(at)[side] + added };
-    state.value = { ...state.peek(), shown: gaps.map((_, i) => (i === at ? next : shownOf(i))) };
+    state.value = { ...state.peek(), shown: gaps.map((_, i) => (i === at ? next : shownOf(i))), isCut: false };
   };
   const showAll = async (): Promise<void> => {
-    const last = await read(1, wholeFileMax);
+    // One more tells whether the file is longer.
+    const readCount = await read(1, wholeFileMax + 1);
+    const last = Math.min(readCount, wholeFileMax);
     const all = gaps.map(({ from, to = last + 1 }, at) => {
       const { bottom } = shownOf(at);
       const count = Math.min(to - bottom, last + 1) - from;
       return { top: Math.max(shownOf(at).top, count), bottom };
     });
-    state.value = { ...state.peek(), shown: all };
+    state.value = { ...state.peek(), shown: all, isCut: readCount > wholeFileMax };
   };
   return {
     action,
     gaps,
     hidden,
     shown: shownOf,
-    /** Whether as much of the file was read as a page shows, and not its end. */
-    isCut: texts.has(wholeFileMax) && lineCount === undefined,
+    isCut,
     top: (at: number) => lines(gaps[at]?.from ?? 0, shownOf(at).top, gaps[at]?.offset ?? 0),
     bottom: (at: number) => {
       const { bottom } = shownOf(at);

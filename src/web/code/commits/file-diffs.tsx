@@ -15,6 +15,21 @@ import { type DiffForm, type DiffView, keepForm, keptForm, readDiffView, withDif
 /** Larger differences are shown when they are asked for. */
 const openLineCountMax = 2000;
 
+/** Rows of a page that are made without being asked for, at most: those of the differences that are open at first. */
+const openRowCountMax = 20_000;
+
+/** Which files are open at first. What comes later changes nothing about those before. */
+function openAtFirst(files: readonly FileDiff[]): readonly boolean[] {
+  let left = openRowCountMax;
+  return files.map(({ stat, hunks }) => {
+    if (stat === null || stat.added + stat.deleted > openLineCountMax) return false;
+    const rowCount = (hunks ?? []).reduce((sum, { oldRange, newRange }) => sum + oldRange.lines + newRange.lines, 0);
+    if (rowCount > left) return false;
+    left -= rowCount;
+    return true;
+  });
+}
+
 interface FileDiffsProps {
   /** The repository. */
   readonly name: string;
@@ -113,6 +128,7 @@ function FileList({ name, list, form, readMore }: FileListProps) {
   const action = useAction();
   const lists = [list, ...added.value];
   const nodes = lists.flatMap((one) => one.nodes ?? []);
+  const areOpen = openAtFirst(nodes);
   const { hasNextPage, endCursor } = lists.at(-1)?.pageInfo ?? list.pageInfo;
   const showMore = (): void =>
     void action.run(async () => {
@@ -140,8 +156,15 @@ function FileList({ name, list, form, readMore }: FileListProps) {
           </ul>
         </details>
       )}
-      {nodes.map((file) => (
-        <FileChange key={file.mostRelevantFile.url} name={name} file={file} form={form} reader={reader} />
+      {nodes.map((file, at) => (
+        <FileChange
+          key={file.mostRelevantFile.url}
+          name={name}
+          file={file}
+          isOpenAtFirst={areOpen[at] === true}
+          form={form}
+          reader={reader}
+        />
       ))}
       {hasNextPage && (
         <p class="diff-foot">
@@ -191,18 +214,27 @@ function titleOfChange({ oldPath, newPath }: FileDiff): string {
 interface FileChangeProps {
   readonly name: string;
   readonly file: FileDiff;
+  readonly isOpenAtFirst: boolean;
   readonly form: DiffForm;
   readonly reader: TokenReader;
 }
 
-function FileChange({ name, file, form, reader }: FileChangeProps) {
+function FileChange({ name, file, isOpenAtFirst, form, reader }: FileChangeProps) {
+  // Its rows are made when it is first opened, and stay then.
+  const wasOpened = useSignal(isOpenAtFirst);
   const { oldPath, newPath, stat } = file;
   const hunks = file.hunks ?? [];
   const title = titleOfChange(file);
   const links = <a href={file.mostRelevantFile.url}>View the file</a>;
   const note = newPath === null ? "removed" : oldPath === null ? "new" : "";
   return (
-    <details class="panel file-diff" open={stat !== null && stat.added + stat.deleted <= openLineCountMax}>
+    <details
+      class="panel file-diff"
+      open={isOpenAtFirst}
+      onToggle={({ currentTarget }) => {
+        if (currentTarget.open) wasOpened.value = true;
+      }}
+    >
       <summary class="panel-head">
         <span class="file-name">{title}</span>
         {note !== "" && <span class="tag">{note}</span>}
@@ -217,9 +249,11 @@ function FileChange({ name, file, form, reader }: FileChangeProps) {
           </p>
         </>
       ) : (
-        <DiffTable name={name} file={file} form={form} reader={reader} label={`Changed lines of ${title}`}>
-          {links}
-        </DiffTable>
+        wasOpened.value && (
+          <DiffTable name={name} file={file} form={form} reader={reader} label={`Changed lines of ${title}`}>
+            {links}
+          </DiffTable>
+        )
       )}
     </details>
   );

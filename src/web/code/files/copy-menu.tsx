@@ -1,6 +1,7 @@
 import "./copy-menu.css";
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
+import { copyRefusal, copyText } from "../../ui/copy.js";
 import { callAfter } from "../../ui/delay.js";
 import { useDropDown } from "../../ui/drop-down.js";
 
@@ -48,12 +49,7 @@ export function CopyMenu({ forms }: CopyMenuProps) {
               type="button"
               class="button quiet"
               disabled={text === undefined}
-              onClick={() => {
-                navigator.clipboard.writeText(text ?? "").then(
-                  () => say(`Copied: ${name.toLowerCase()}`),
-                  () => say("The browser refused"),
-                );
-              }}
+              onClick={async () => say((await copyText(text ?? "")) ? `Copied: ${name.toLowerCase()}` : copyRefusal())}
             >
               {name}
             </button>

@@ -118,6 +118,11 @@ function Entries({ path, oid, all, ancestors }: EntriesProps) {
             looked.
           </p>
         )}
+        {end === "failed" && missingCount > 0 && (
+          <p class="panel-foot soft small" role="status">
+            The last change of {formatAmount(missingCount, "entry", "entries")} could not be read. Load the page again.
+          </p>
+        )}
         {all.length > entryCountMax && (
           <p class="panel-foot soft">
             Only the first {entryCountMax} entries are shown.{" "}

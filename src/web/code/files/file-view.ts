@@ -40,6 +40,9 @@ export class FileView {
   readonly #seen = new Set<number>();
   /** The button in the first selected line. */
   #menu: HTMLElement | undefined;
+  /** Whether what it opens is in the page, and whether it was asked for before. */
+  #hasMenu = false;
+  #isMenuWanted = false;
   /** Lines below the bars that something else covers. */
   coveredLines = 0;
   /** Called when copies of lines have colours. */
@@ -93,14 +96,25 @@ export class FileView {
     for (const line of this.#linesOf(this.#selected)) line.classList.remove("selected");
     this.#selected = range;
     this.#menu?.remove();
+    this.#menu = undefined;
     const lines = this.#linesOf(range);
     for (const line of lines) line.classList.add("selected");
-    if (range !== undefined && lines[0] !== undefined) lines[0].prepend((this.#menu = menuButton(range)));
+    if (range !== undefined && lines[0] !== undefined) this.#menu = menuButton(range);
+    if (this.#hasMenu && this.#menu !== undefined) lines[0]?.prepend(this.#menu);
   }
 
-  /** Opens what can be done with the selected lines. */
+  /** What can be done with lines is in the page: the button that opens it is shown. */
+  showMenuButton(): void {
+    if (this.#hasMenu) return;
+    this.#hasMenu = true;
+    this.select(this.#selected);
+    if (this.#isMenuWanted) this.openMenu();
+  }
+
+  /** Opens what can be done with the selected lines, as soon as that is in the page. */
   openMenu(): void {
-    this.#menu?.click();
+    if (this.#hasMenu) this.#menu?.click();
+    else this.#isMenuWanted = this.#selected !== undefined;
   }
 
   /** The text of lines as the file has it. */

@@ -29,8 +29,8 @@ interface Directory {
 
 export interface FoundCommits {
   readonly commits: ReadonlyMap<string, CommitSummary>;
-  /** `cut` if the others are too far back to be looked for. */
-  readonly end: "none" | "cut" | "all";
+  /** `cut` if the others are too far back to be looked for, `failed` if they could not be read. */
+  readonly end: "none" | "cut" | "failed" | "all";
 }
 
 const nothing: FoundCommits = { commits: new Map(), end: "none" };
@@ -74,7 +74,9 @@ export function useLastCommits({ name, oid, path }: Directory): FoundCommits {
       if (!stop.signal.aborted) found.value = { ...found.peek(), end: "cut" };
     };
     // Without them the directory is shown as well.
-    ask().catch(() => undefined);
+    ask().catch(() => {
+      if (!stop.signal.aborted) found.value = { ...found.peek(), end: "failed" };
+    });
     return () => stop.abort();
   }, [name, oid, path, found]);
   return found.value;

@@ -1,6 +1,7 @@
 import "./line-menu.css";
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
+import { copyRefusal, copyText } from "../../ui/copy.js";
 import { callAfter } from "../../ui/delay.js";
 import { lineMenuId } from "./file-view.js";
 import type { LineRange } from "./line-range.js";
@@ -33,12 +34,8 @@ export function LineMenu({ range, permalink, readText, hasBlame, toggleBlame, ho
     said.value = what;
     if (what !== "") callAfter(confirmationMs, () => (said.value = ""));
   };
-  const copy = (text: string, what: string): void => {
-    navigator.clipboard.writeText(text).then(
-      () => close(`Copied: ${what}`),
-      () => close("The browser refused"),
-    );
-  };
+  const copy = async (text: string, what: string): Promise<void> =>
+    close((await copyText(text)) ? `Copied: ${what}` : copyRefusal());
   const { from, to } = range;
   const isOne = from === to;
   return (
