@@ -16,6 +16,8 @@ import { GitChild, type StopSignal } from "../run/run.js";
 export interface UnchangedEntries {
   readonly commit: string;
   readonly names: readonly string[];
+  /** In how many parents of the commit they were looked for, and are not the same; absent if in none yet. */
+  readonly parentsSeen?: number;
 }
 
 /** How far the history of the entries of a directory was read. */
@@ -43,7 +45,8 @@ const silenceMs = 60_000;
  * go together from a commit to the parent that has the same, so what is read does not grow with their number. As in `git log -- PATH`, a
  * merge is followed to the first parent in which an entry is the same, and is itself the answer if there is none.
  *
- * `from` is where the walk begins: `findEntries`, or what was left of an earlier one. It ends when all are found, or after `timeMs`.
+ * `from` is where the walk begins: `findEntries`, or what was left of an earlier one. It ends when all are found, or after `timeMs`
+ * and the trees of one more parent.
  * Throws `git` if the mirror is damaged, `cancelled` if stopped.
  */
 export async function readLastCommits(
@@ -88,12 +91,20 @@ interface WalkedCommit {
   readonly trees: readonly string[];
 }
 
+/** The entries to be followed from a commit on. */
+interface Waiting {
+  readonly commit: WalkedCommit | undefined;
+  /** What each is in the commit, by name; undefined if that was not read. */
+  readonly names: Map<string, string | undefined>;
+  /** As in `UnchangedEntries`. Another child may send it entries later, which were looked for in none. */
+  readonly parentsSeen: number;
+}
+
 class EntryWalk {
   readonly #parts: readonly string[];
   readonly #objects: ObjectReader;
   readonly #stop: StopSignal;
-  /** The entries to be followed from each commit on. */
-  readonly #waiting = new Map<string, { readonly commit: WalkedCommit | undefined; readonly names: Set<string> }>();
+  readonly #waiting = new Map<string, Waiting>();
   readonly #found: { name: string; commit: string }[] = [];
 
   constructor(directory: string, path: string, from: readonly UnchangedEntries[], stop: StopSignal) {
@@ -104,7 +115,10 @@ class EntryWalk {
     this.#parts = path === "" ? [] : Buffer.from(encodePath(path)).toString("latin1").split("/");
     this.#objects = new ObjectReader(directory, stop);
     this.#stop = stop;
-    for (const { commit, names } of from) this.#waiting.set(commit, { commit: undefined, names: new Set(names) });
+    for (const { commit, names, parentsSeen = 0 } of from) {
+      const unread = new Map(names.map((name) => [name, undefined]));
+      this.#waiting.set(commit, { commit: undefined, names: unread, parentsSeen });
+    }
   }
 
   close(): void {
@@ -125,58 +139,80 @@ class EntryWalk {
   }
 
   async run(deadlineMs: number): Promise<LastCommits> {
-    while (this.#waiting.size > 0 && monotonicMs() < deadlineMs) {
-      if (this.#stop()) throw new TrawlError("cancelled", "reading the last commits was stopped");
-      await this.#step(await this.#newest());
+    while (this.#waiting.size > 0) {
+      this.#checkStop();
+      await this.#step(await this.#newest(deadlineMs), deadlineMs);
+      if (monotonicMs() >= deadlineMs) break;
     }
     return {
       found: this.#found,
-      left: [...this.#waiting].map(([commit, { names }]) => ({ commit, names: [...names] })),
+      left: [...this.#waiting].map(([commit, { names, parentsSeen }]) => ({
+        commit,
+        names: [...names.keys()],
+        ...(parentsSeen > 0 ? { parentsSeen } : {}),
+      })),
     };
   }
 
-  /** The newest first, so that entries that part at a merge meet again. */
-  async #newest(): Promise<WalkedCommit> {
+  #checkStop(): void {
+    if (this.#stop()) throw new TrawlError("cancelled", "reading the last commits was stopped");
+  }
+
+  /** The newest first, so that entries that part at a merge meet again; when the time is over, the newest of those that were read. */
+  async #newest(deadlineMs: number): Promise<WalkedCommit> {
     let newest: WalkedCommit | undefined;
-    for (const [oid, { commit, names }] of this.#waiting) {
+    for (const [oid, { commit, ...waiting }] of this.#waiting) {
+      if (commit === undefined && newest !== undefined && monotonicMs() >= deadlineMs) continue;
+      this.#checkStop();
       const read = commit ?? (await this.#read(oid, undefined));
       if (read === undefined) throw new TrawlError("git", `the commit ${oid} cannot be read`);
-      if (commit === undefined) this.#waiting.set(oid, { commit: read, names });
+      if (commit === undefined) this.#waiting.set(oid, { ...waiting, commit: read });
       if (newest === undefined || read.committedSeconds > newest.committedSeconds) newest = read;
     }
     assert(newest !== undefined, "a commit is waiting");
     return newest;
   }
 
-  /** Sends the entries of a commit on to its parents. */
-  async #step(commit: WalkedCommit): Promise<void> {
-    const names = new Set(this.#waiting.get(commit.oid)?.names);
-    const moved: { readonly parent: WalkedCommit; readonly names: readonly string[] }[] = [];
-    let entries: ReadonlyMap<string, string> | undefined;
-    const isWanted = (name: string): boolean => names.has(name);
-    for (const oid of commit.parents) {
-      if (names.size === 0) break;
-      const parent = await this.#read(oid, commit);
-      // In a shallow mirror, git takes a commit whose parents are missing for one without parents.
-      if (parent === undefined) continue;
-      let same: string[] = [];
-      if (this.#directoryOf(parent) === this.#directoryOf(commit)) same = [...names];
-      else {
-        const older = await this.#entries(parent, isWanted);
-        if (older === undefined) continue;
-        entries ??= await this.#entries(commit, isWanted);
-        for (const name of names) if (entries?.get(name) === older.get(name)) same.push(name);
-      }
-      if (same.length > 0) moved.push({ parent, names: same });
-      for (const name of same) names.delete(name);
-    }
+  /** Sends the entries of a commit on to its parents: those of the parents that follow wait when the time is over. */
+  async #step(commit: WalkedCommit, deadlineMs: number): Promise<void> {
+    const waiting = this.#waiting.get(commit.oid);
+    assert(waiting !== undefined, "the commit of a step is waiting");
+    const { names, parentsSeen } = waiting;
     this.#waiting.delete(commit.oid);
-    for (const { parent, names: same } of moved) {
-      const known = this.#waiting.get(parent.oid)?.names;
-      if (known === undefined) this.#waiting.set(parent.oid, { commit: parent, names: new Set(same) });
-      else for (const name of same) known.add(name);
+    for (let at = parentsSeen; at < commit.parents.length && names.size > 0; at++) {
+      // At least one, so that a walk gets on however often it is continued.
+      if (at > parentsSeen && monotonicMs() >= deadlineMs) {
+        this.#waiting.set(commit.oid, { commit, names, parentsSeen: at });
+        return;
+      }
+      this.#checkStop();
+      // In a shallow mirror, git takes a commit whose parents are missing for one without parents.
+      const parent = await this.#read(commit.parents[at], commit);
+      if (parent !== undefined) await this.#sendOn(commit, names, parent);
     }
-    for (const name of names) this.#found.push({ name, commit: commit.oid });
+    for (const name of names.keys()) this.#found.push({ name, commit: commit.oid });
+  }
+
+  /** Moves those of these entries of the commit to its parent that are the same there. */
+  async #sendOn(commit: WalkedCommit, names: Map<string, string | undefined>, parent: WalkedCommit): Promise<void> {
+    let same: readonly string[];
+    if (this.#directoryOf(parent) === this.#directoryOf(commit)) same = [...names.keys()];
+    else {
+      const isWanted = (name: string): boolean => names.has(name);
+      const older = await this.#entries(parent, isWanted);
+      if (older === undefined) return;
+      if ([...names.values()].includes(undefined))
+        for (const [name, entry] of (await this.#entries(commit, isWanted)) ?? []) names.set(name, entry);
+      same = [...names].flatMap(([name, entry]) => (entry === older.get(name) ? [name] : []));
+    }
+    if (same.length === 0) return;
+    const known = this.#waiting.get(parent.oid);
+    const sent = known?.names ?? new Map<string, string | undefined>();
+    for (const name of same) {
+      sent.set(name, names.get(name));
+      names.delete(name);
+    }
+    this.#waiting.set(parent.oid, { commit: parent, names: sent, parentsSeen: 0 });
   }
 
   #directoryOf({ trees }: WalkedCommit): string | undefined {

@@ -11,12 +11,12 @@ function git(...args: readonly string[]): string {
   return execFileSync("git", ["-C", source.path, ...args], { encoding: "utf8" }).trim();
 }
 
-/** By name. Each part of the walk has the time of one step. */
+/** By name. Every other part of the walk has the time of one parent. */
 async function lastCommits(commit: string, path: string): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   let from: readonly UnchangedEntries[] = await findEntries(source.path, commit, path, neverStop);
   for (let count = 0; from.some(({ names }) => names.length > 0); count++) {
-    const part = await readLastCommits(source.path, path, from, count % 2 === 0 ? 0.001 : 2, neverStop);
+    const part = await readLastCommits(source.path, path, from, count % 2 === 0 ? 0 : 2, neverStop);
     for (const { name, commit: oid } of part.found) found.set(Buffer.from(name, "latin1").toString(), oid);
     from = part.left;
     if (count > 10_000) t.bailout("the walk does not end");
@@ -69,6 +69,34 @@ t.test("the same as git log for each entry, over branches and merges", async (t)
   const head = git("rev-parse", "main");
   for (const path of ["", "d", "d/g"]) t.same(await lastCommits(head, path), expected(head, path), `of "${path}"`);
   t.same(await lastCommits(head, "none"), new Map(), "of a directory that is not there");
+});
+
+t.test("the time ends also between the parents of one commit, and a later walk goes on there", async (t) => {
+  const base = source.commit({ branch: "wide", files: { a: "0\n", b: "0\n", c: "0\n" } });
+  const heads = ["a", "b", "c"].map((name) => {
+    source.updateRef(`refs/heads/wide-${name}`, base);
+    return source.commit({ branch: `wide-${name}`, files: { [name]: "1\n" } });
+  });
+  const last = source.commit({ branch: "wide", files: { a: "1\n", b: "1\n", c: "1\n" } });
+  const people = ["AUTHOR", "COMMITTER"].flatMap((who) => [
+    [`GIT_${who}_NAME`, "a"],
+    [`GIT_${who}_EMAIL`, "a"],
+  ]);
+  const merge = execFileSync(
+    "git",
+    ["-C", source.path, "commit-tree", `${last}^{tree}`, ...heads.flatMap((head) => ["-p", head]), "-m", "merge"],
+    { encoding: "utf8", env: { ...process.env, ...(Object.fromEntries(people) as Record<string, string>) } },
+  ).trim();
+  const names = ["a", "b", "c"];
+  const first = await readLastCommits(source.path, "", [{ commit: merge, names }], 0, neverStop);
+  t.same(first, {
+    found: [],
+    left: [
+      { commit: heads[0], names: ["a"] },
+      { commit: merge, names: ["b", "c"], parentsSeen: 1 },
+    ],
+  });
+  t.same(await lastCommits(merge, ""), expected(merge, ""));
 });
 
 t.test("a walk is stopped, and a commit that is not there is said", async (t) => {
