@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { LookupFunction } from "node:net";
 import { uninitializedBytes } from "../../base/bytes.js";
-import { callEvery, monotonicMs, sleep } from "../../base/deadline.js";
+import { callAfter, callEvery, monotonicMs, type PendingCall, sleep } from "../../base/deadline.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import { isObject } from "../../base/is-object.js";
 import { findRateLimit } from "../../base/rate-limit.js";
@@ -23,6 +23,10 @@ export interface LfsServerOptions {
   readonly admit: (url: URL) => LookupFunction | undefined;
   /** No request begins after this time on the monotonic clock. */
   readonly endMs: number;
+  /** After it, a request that is under way may take this long. */
+  readonly graceMs: number;
+  /** How long a server may send nothing. */
+  readonly silenceMs: number;
   readonly stop: StopSignal;
 }
 
@@ -233,10 +237,15 @@ export class LfsServer {
     if (monotonicMs() > this.#options.endMs)
       throw new ServerError("all", "the time of one sync for contents of Git LFS is over: the next one goes on");
     const lookup = this.#options.admit(url);
-    const timeoutMs = requestMs + Math.ceil((size / bytesPerSecondMin) * 1000);
-    const signal = AbortSignal.any([this.#abort.signal, AbortSignal.timeout(timeoutMs)]);
+    const { endMs, graceMs } = this.#options;
+    const silence = new AbortController();
+    const leftMs = endMs + graceMs - monotonicMs();
+    const timeoutMs = Math.ceil(Math.max(1, Math.min(requestMs + (size / bytesPerSecondMin) * 1000, leftMs)));
+    const signal = AbortSignal.any([this.#abort.signal, silence.signal, AbortSignal.timeout(timeoutMs)]);
     try {
-      return { response: await openHttp(url, { method, headers, body, signal, lookup }), signal };
+      const { body: parts, ...head } = await openHttp(url, { method, headers, body, signal, lookup });
+      const response = { ...head, body: watchSilence(parts, silence, this.#options.silenceMs) };
+      return { response, signal };
     } catch (error) {
       if (this.#abort.signal.aborted) throw stopped();
       if (error instanceof TrawlError && error.code === "forbidden") throw error;
@@ -339,6 +348,25 @@ function readAction(actions: unknown): Action | undefined {
     if (!ownHeaders.test(name)) headers[name] = value;
   }
   return { url, headers };
+}
+
+/** Aborts when the next part does not come in time. */
+async function* watchSilence(
+  parts: AsyncIterable<Buffer>,
+  silence: AbortController,
+  silenceMs: number,
+): AsyncGenerator<Buffer, undefined> {
+  const start = (): PendingCall => callAfter(silenceMs, () => silence.abort());
+  let timer = start();
+  try {
+    for await (const part of parts) {
+      timer.cancel();
+      yield part;
+      timer = start();
+    }
+  } finally {
+    timer.cancel();
+  }
 }
 
 async function discard({ body }: HttpResponse): Promise<void> {

@@ -29,6 +29,10 @@ const objectBytesMax = 64 << 20;
 const syncBytesMax = 256 << 20;
 const syncCountMax = 10_000;
 const syncMs = 300_000;
+/** For objects that are being read when that time is over. */
+const graceMs = 300_000;
+/** A server that sends nothing for so long is not waited for. */
+const serverSilenceMs = 30_000;
 
 /** Commits of branches and tags that are not indexed whose pointers are looked for, in one sync. */
 const otherCommitsMax = 200;
@@ -408,6 +412,8 @@ class LfsFetch {
         url,
         admit: (target) => rules.admitOther(target, url, source),
         endMs: monotonicMs() + syncMs,
+        graceMs,
+        silenceMs: serverSilenceMs,
         stop: this.#stop,
       });
       return await server.read(pointers, take);

@@ -50,7 +50,7 @@ interface Outcome {
 async function ask(
   t: Test,
   faults: Faults | ((double: LfsDouble) => Faults),
-  { networks = [] as string[], hasStorage = false, stop = (): boolean => false } = {},
+  { networks = [] as string[], hasStorage = false, stop = (): boolean => false, times = (): object => ({}) } = {},
 ): Promise<Outcome> {
   const double = await LfsDouble.start(t, fixture(t));
   if (hasStorage) await double.useStorage(t);
@@ -60,7 +60,15 @@ async function ask(
   if (url.kind !== "http") throw new Error("it is reached by HTTP");
   const rules = new RemoteRules(t.testdir(), networks);
   const admit = (target: URL) => rules.admitOther(target, url, undefined);
-  const server = new LfsServer({ url, admit, endMs: monotonicMs() + 60_000, stop });
+  const server = new LfsServer({
+    url,
+    admit,
+    endMs: monotonicMs() + 60_000,
+    graceMs: 0,
+    silenceMs: 60_000,
+    ...times(),
+    stop,
+  });
   const outcomes: string[] = [];
   await server.read([{ oid: sha256("needle"), size: 6 }], (_, outcome) => {
     outcomes.push(outcome.toString());
@@ -244,7 +252,14 @@ t.test("a server that asks for fewer objects at a time", async (t) => {
   const url = parseRemoteUrl(double.url);
   if (url.kind !== "http") throw new Error("it is reached by HTTP");
   const found = new Set<string>();
-  const server = new LfsServer({ url, admit: () => undefined, endMs: Infinity, stop: () => false });
+  const server = new LfsServer({
+    url,
+    admit: () => undefined,
+    endMs: Infinity,
+    graceMs: 0,
+    silenceMs: 60_000,
+    stop: () => false,
+  });
   await server.read(pointers, (_, outcome) => Promise.resolve(void found.add(outcome.toString())));
   t.same(found, new Set(pointers.map((_, i) => `object ${i}`)));
 });
@@ -258,6 +273,20 @@ t.test("a fetch that is stopped ends, also while a server says nothing", async (
     },
   };
   await t.rejects(ask(t, silent, { stop: () => isStopped }), { code: "cancelled" });
+});
+
+t.test("a server that sends its bytes one by one, or stops, is not waited for", async (t) => {
+  const slow: Faults = {
+    download: (response) => {
+      response.writeHead(200).write("n");
+      return true;
+    },
+  };
+  const silent = await ask(t, slow, { times: () => ({ silenceMs: 20 }) });
+  t.equal(silent.text, "HOST ended its response early: it was too slow");
+  t.equal(silent.seen.length, 4, "it is asked a few times");
+  const late = await ask(t, slow, { times: () => ({ endMs: monotonicMs() + 200 }) });
+  t.match(late.text, /the time of one sync for contents of Git LFS is over|ended its response early: it was too slow/);
 });
 
 t.test("a folder gives only what is in it", async (t) => {
