@@ -148,6 +148,56 @@ t.test("contents of a server are searched and shown", async (t) => {
   });
 });
 
+t.test("pointers in submodules are left out", async (t) => {
+  const [source, lib] = [fixture(t), fixture(t)];
+  const double = await LfsDouble.start(t, source);
+  const files = { ".gitattributes": attributes, "a.dat": double.add("needle\n") };
+  const pin = lib.commit({ branch: "main", files: { ...files, "l.dat": pointer("needle of the lib") } });
+  const settings = `[submodule "lib"]\n\tpath = lib\n\turl = ${lib.path}\n`;
+  source.commit({ branch: "main", files: { ...files, lib: { gitlink: pin }, ".gitmodules": settings } });
+  const item = { name: "outer", url: double.url, lfs: true, submodules: true, submodulesFrom: [dirname(lib.path)] };
+  const { daemon } = await GraphqlSite.start(t, { repositories: [item] }, textsOnly);
+  const { warnings, skippedCounts } = await daemon.sync("outer");
+  t.same(warnings, [
+    'Git LFS: the contents of 1 file are left out, such as "lib/l.dat": they are in a submodule, whose contents of Git LFS are not fetched',
+  ]);
+  t.equal(skippedCounts["lfs"], 1);
+  t.equal((await daemon.search("repo:^outer$ needle")).found.join(), "outer:a.dat:1,outer:lib/a.dat:1");
+});
+
+t.test("contents make room, and what is forgotten is told", async (t) => {
+  const source = fixture(t);
+  const double = await LfsDouble.start(t, source);
+  const text = (word: string): string => `needle ${word}\n`.padEnd(600, "x");
+  const main = source.commit({
+    branch: "main",
+    files: { ".gitattributes": attributes, "a.dat": double.add(text("a")) },
+  });
+  source.updateRef("refs/heads/other", main);
+  const other = source.commit({ branch: "other", files: { "o.dat": double.add(text("other")) } });
+  const twice = double.add(pointer(text("a")));
+  const long = `${"long/".repeat(60)}l.dat`;
+  source.commit({ branch: "main", files: { "twice.dat": twice, [long]: pointer("lost") } });
+  const repositories = [{ name: "room", url: double.url, lfs: true }];
+  const { daemon } = await GraphqlSite.start(t, { repositories }, [...textsOnly, "--set", "git.maxLfsBytes=1500"]);
+  const found = async (query: string) => (await daemon.search(`repo:^room$ ${query}`)).found.join();
+  const first = await daemon.sync("room");
+  t.match(
+    [...first.warnings].sort().join("\n"),
+    /such as "(long\/){40}…": .* 404 for it\n.*"twice.dat": they are a pointer of Git LFS themselves$/,
+  );
+  t.equal(await found("needle"), "room:a.dat:1");
+  t.equal(await found(`rev:${other} needle`), "room:a.dat:1,room:o.dat:1");
+  source.commit({ branch: "main", files: { "b.dat": double.add(text("b")) } });
+  for (const step of ["at once", "after another sync"]) {
+    const { warnings } = await daemon.sync("room");
+    t.equal(await found("needle"), "room:a.dat:1,room:b.dat:1", step);
+    t.equal(await found(`rev:${other} needle`), "room:a.dat:1", step);
+    t.equal(await found(`rev:${other} oid`), "", `${step}: a pointer that has lost its contents is no text`);
+    t.match(warnings.join("\n"), /"o\.dat": the contents of this repository together are larger/, step);
+  }
+});
+
 t.test("contents of a repository on this machine are read from its folder", async (t) => {
   const source = fixture(t);
   const contents = "needle in a folder\n";

@@ -11,6 +11,9 @@ import { type LfsContents, listLfsContents, readLfsContents } from "./lfs-conten
 
 const ref = "refs/trawl/lfs";
 
+/** What the catalog had when a list was written: while that cannot be indexed, searches read this one. */
+const indexedRef = "refs/trawl/lfs-indexed";
+
 export interface LfsStoreLimits {
   /** Of each git process. */
   readonly timeoutMs: number;
@@ -53,15 +56,20 @@ export class LfsStore {
     return blobOid(contents, this.#other);
   }
 
-  /** Makes this the list of the mirror, with what was added. */
-  async finish(blobs: ReadonlyMap<string, string>, leftOut: ReadonlySet<string>): Promise<LfsContents> {
+  /** Makes this the list of the mirror, with what was added. `indexed`, the tree of another one, stays as well. */
+  async finish(
+    blobs: ReadonlyMap<string, string>,
+    leftOut: ReadonlySet<string>,
+    indexed: string | undefined,
+  ): Promise<LfsContents> {
     const none = leftOut.size === 0 ? "" : await this.addContents(Buffer.alloc(0));
     await this.#import?.finish("");
     this.#import = undefined;
     const { stdout } = await this.#run(["mktree"], listLfsContents(blobs, leftOut, none));
     const tree = stdout.toString("latin1").trim();
     if (!isOid(tree)) throw new TrawlError("git", "git mktree wrote unexpected output");
-    await this.#run(["update-ref", ref, tree]);
+    const lines = [`update ${ref} ${tree}\n`, ...(indexed === undefined ? [] : [`update ${indexedRef} ${indexed}\n`])];
+    await this.#run(["update-ref", "--stdin"], lines.join(""));
     return await readLfsContents(this.#mirror, tree, this.#stop);
   }
 
@@ -112,7 +120,8 @@ export async function dropLfsContents(mirror: string, stop: StopSignal): Promise
   const process = writeLimits(64 << 20, 1 << 30, dropTimeoutMs);
   await runGit({
     ...localCommand(stop),
-    args: [`--git-dir=${mirror}`, "update-ref", "-d", ref],
+    args: [`--git-dir=${mirror}`, "update-ref", "--stdin"],
+    stdin: Buffer.from(`delete ${ref}\ndelete ${indexedRef}\n`),
     process,
     timeoutMs: dropTimeoutMs,
     exitCodes: [],

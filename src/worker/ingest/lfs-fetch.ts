@@ -12,14 +12,16 @@ import { dropLfsContents, findLfsContents, LfsStore, stateFile } from "../../git
 import { type LfsPointer, parsePointer, pointerBytesMax } from "../../git/lfs/pointer.js";
 import type { Mirror } from "../../git/mirror/mirror.js";
 import { RemoteRules } from "../../git/mirror/remote-rules.js";
-import { diffTrees } from "../../git/objects/objects.js";
+import { diffTrees, fileMode } from "../../git/objects/objects.js";
 import { blobSizes, readBlobs } from "../../git/objects/read-blobs.js";
 import { listReadable } from "../../git/objects/readable-tree.js";
 import { isOid, type RefState } from "../../git/objects/refs.js";
 import type { StopSignal } from "../../git/run/run.js";
 import { contentLimitsFor, isTooLarge } from "../../indexer/classify.js";
+import type { ContentTreeMap } from "../../indexer/index-changes.js";
 import { isRegular } from "../../indexer/index-repository.js";
 import { isRulePath } from "../../indexer/rules/commit-rules.js";
+import { indexedTree } from "../../model/repository.js";
 import type { SyncInput, SyncTask } from "../../protocol/ingest-messages.js";
 
 /** One object, which is in memory as a whole. */
@@ -62,9 +64,11 @@ interface LeftOut extends LfsPointer {
 interface LfsState {
   /** The list of contents to which it belongs. */
   readonly tree: string;
-  /** Commits whose pointers are known. */
+  /** Commits whose pointers are known; of one with contents of submodules, its tree with these. */
   readonly commits: readonly string[];
   readonly leftOut: readonly LeftOut[];
+  /** Pointers that are not among them, because there are too many. */
+  readonly unlistedCount: number;
   /** Of all contents in the mirror. */
   readonly byteCount: number;
 }
@@ -84,7 +88,7 @@ const nothing: FetchedLfs = { contents: undefined, isLost: false, warnings: [] }
 export async function knownLfs({ repository }: SyncInput, mirror: Mirror, stop: StopSignal): Promise<FetchedLfs> {
   if (repository.lfs !== true) return nothing;
   const contents = await findLfsContents(mirror.directory, stop);
-  return { contents, isLost: false, warnings: describe(readState(mirror.directory)?.leftOut ?? []) };
+  return { contents, isLost: false, warnings: describeState(readState(mirror.directory)) };
 }
 
 /**
@@ -98,6 +102,7 @@ export async function fetchLfs(
   task: SyncTask,
   mirror: Mirror,
   wanted: readonly string[],
+  trees: ContentTreeMap,
   state: RefState,
   stop: StopSignal,
 ): Promise<FetchedLfs> {
@@ -114,7 +119,7 @@ export async function fetchLfs(
   const known = kept ?? indexed;
   let isLost = lfsTree !== undefined && indexed === undefined;
   try {
-    const fetch = new LfsFetch(dataFolder, input, task, mirror, known, stop);
+    const fetch = new LfsFetch(dataFolder, input, task, mirror, known, indexed, trees, stop);
     // The reference is lost where a mirror is built anew, or all of its references are written at once.
     if (kept === undefined && known !== undefined) isLost = !(await fetch.verify()) || isLost;
     return { ...(await fetch.run(wanted, state)), isLost };
@@ -129,6 +134,8 @@ interface FoundPointer {
   readonly pointer: LfsPointer;
   readonly blob: string;
   readonly paths: string[];
+  /** Whether it is in submodules only. */
+  isElsewhere: boolean;
 }
 
 class LfsFetch {
@@ -137,9 +144,15 @@ class LfsFetch {
   readonly #task: SyncTask;
   readonly #mirror: Mirror;
   readonly #known: LfsContents | undefined;
+  readonly #indexed: LfsContents | undefined;
+  readonly #trees: ContentTreeMap;
   readonly #stop: StopSignal;
   #before: LfsState | undefined;
+  /** Those whose pointers are known. */
   readonly #commits: Set<string>;
+  /** Those among whose pointers all that the commits to be indexed share with them are known. */
+  readonly #bases: Set<string>;
+  #unlistedCount = 0;
   /** Whether the list is written in any case. */
   #isDue = false;
   /** By oid of the blob. */
@@ -156,6 +169,8 @@ class LfsFetch {
     task: SyncTask,
     mirror: Mirror,
     known: LfsContents | undefined,
+    indexed: LfsContents | undefined,
+    trees: ContentTreeMap,
     stop: StopSignal,
   ) {
     this.#dataFolder = dataFolder;
@@ -163,10 +178,13 @@ class LfsFetch {
     this.#task = task;
     this.#mirror = mirror;
     this.#known = known;
+    this.#indexed = indexed;
+    this.#trees = trees;
     this.#stop = stop;
     const before = readState(mirror.directory);
     this.#before = before?.tree === known?.tree ? before : undefined;
     this.#commits = new Set(this.#before?.commits);
+    this.#bases = new Set(this.#commits);
     this.#blobs = new Map(known?.blobs);
     this.#waiting = new Map(this.#before?.leftOut.map((one) => [one.blob, one]));
     this.#byteCount = this.#before?.byteCount ?? 0;
@@ -181,6 +199,7 @@ class LfsFetch {
     for (const pointer of pointers) this.#blobs.delete(pointer);
     this.#before = undefined;
     this.#commits.clear();
+    this.#bases.clear();
     this.#waiting = new Map();
     return false;
   }
@@ -188,9 +207,16 @@ class LfsFetch {
   async run(wanted: readonly string[], state: RefState): Promise<Omit<FetchedLfs, "isLost">> {
     const { directory } = this.#mirror;
     if (this.#before === undefined) this.#byteCount = await this.#measure([...this.#blobs.values()]);
+    this.#unlistedCount = this.#before?.unlistedCount ?? 0;
+    if (this.#unlistedCount > 0 && !wanted.every((commit) => this.#commits.has(this.#listed(commit)))) {
+      // Which ones were not listed is not known.
+      this.#unlistedCount = 0;
+      this.#commits.clear();
+      this.#bases.clear();
+    }
     await this.#dropGone(wanted);
-    const commits = await this.#findPointers(wanted, state);
-    const asked = await this.#choose(wanted);
+    const others = await this.#findPointers(wanted, state);
+    const asked = await this.#choose(wanted, others);
     const store = new LfsStore(directory, wanted[0] ?? "", this.#task.fetch, this.#stop);
     let contents = this.#known;
     try {
@@ -203,65 +229,83 @@ class LfsFetch {
         contents.leftOut.size === leftOut.size &&
         [...this.#blobs.keys()].every((blob) => this.#known?.find(blob) !== undefined) &&
         [...leftOut].every((blob) => this.#known?.lacks(blob));
-      if (!isSame || contents === undefined) contents = await store.finish(this.#blobs, leftOut);
+      if (!isSame || contents === undefined) {
+        // The mirror is known to have a list before it has one: then it can be dropped at any time.
+        if (this.#before === undefined) await replaceFile(join(directory, stateFile), Buffer.from("{}"));
+        contents = await store.finish(this.#blobs, leftOut, this.#indexed?.tree);
+      }
     } finally {
       store.close();
     }
     await writeState(directory, {
       tree: contents.tree,
-      commits,
+      commits: [...wanted.map((commit) => this.#listed(commit)), ...others],
       leftOut: this.#leftOut,
+      unlistedCount: this.#unlistedCount,
       byteCount: this.#byteCount,
     });
-    return { contents, warnings: describe(this.#leftOut) };
+    return { contents, warnings: describe(this.#leftOut, this.#unlistedCount) };
+  }
+
+  /** What has the files of a commit: its tree with the contents of submodules, or the commit. */
+  #listed(commit: string): string {
+    return this.#trees.get(commit) ?? commit;
   }
 
   /** What was left out, and is in no indexed commit any more, is not asked for again. */
   async #dropGone(wanted: readonly string[]): Promise<void> {
-    if (this.#waiting.size === 0 || wanted.every((commit) => this.#commits.has(commit))) return;
+    if (this.#waiting.size === 0 || wanted.every((commit) => this.#commits.has(this.#listed(commit)))) return;
     const used = await this.#listBlobs(wanted);
     this.#waiting = new Map([...this.#waiting].filter(([blob]) => used.has(blob)));
-    const indexed = this.#input.repository.indexedBranches.map(({ commit }) => commit);
     // Others may have it still.
-    for (const commit of this.#commits) if (!indexed.includes(commit)) this.#commits.delete(commit);
+    const listed = new Set(wanted.map((commit) => this.#listed(commit)));
+    for (const commit of this.#commits) if (!listed.has(commit)) this.#commits.delete(commit);
   }
 
   async #listBlobs(commits: readonly string[]): Promise<ReadonlySet<string>> {
     const oids = new Set<string>();
     for (const commit of commits)
-      for (const { oid } of (await listReadable(this.#mirror.directory, commit, this.#stop)).entries) oids.add(oid);
+      for (const { oid } of (await listReadable(this.#mirror.directory, this.#listed(commit), this.#stop)).entries)
+        oids.add(oid);
     return oids;
   }
 
-  /** Returns the commits whose pointers are known afterwards. */
+  /** Returns the other commits whose pointers are known afterwards. */
   async #findPointers(wanted: readonly string[], { branches, tags }: RefState): Promise<string[]> {
     const known: string[] = [];
-    let base = this.#input.repository.indexedBranches.find(({ commit }) => this.#commits.has(commit))?.commit;
+    let base = this.#input.repository.indexedBranches.map(indexedTree).find((tree) => this.#bases.has(tree));
     for (const commit of wanted) {
-      if (!this.#commits.has(commit)) await this.#findIn(commit, base);
-      this.#commits.add(commit);
-      known.push(commit);
-      base = commit;
+      const listed = this.#listed(commit);
+      if (!this.#commits.has(listed)) await this.#findIn(listed, base, listed === commit ? undefined : commit);
+      this.#commits.add(listed);
+      base = listed;
     }
     const others = new Set([...branches.values(), ...tags.values()].filter((commit) => !wanted.includes(commit)));
     let count = 0;
     for (const commit of base === undefined ? [] : others) {
       if (!this.#commits.has(commit)) {
         if (++count > otherCommitsMax) break;
-        try {
-          await this.#findIn(commit, base);
-        } catch (error) {
-          // A tag may be of no commit, and a commit that is not indexed may lack objects.
-          if (!(error instanceof TrawlError) || error.code !== "git") throw error;
-        }
+        await this.#findInOther(commit, base);
       }
       known.push(commit);
     }
     return known;
   }
 
-  /** Looks for pointers among the files that the commit does not share with `base`, whose pointers are known. */
-  async #findIn(commit: string, base: string | undefined): Promise<void> {
+  async #findInOther(commit: string, base: string | undefined): Promise<void> {
+    try {
+      await this.#findIn(commit, base);
+    } catch (error) {
+      // A tag may be of no commit, and a commit that is not indexed may lack objects.
+      if (!(error instanceof TrawlError) || error.code !== "git") throw error;
+    }
+  }
+
+  /**
+   * Looks for pointers among the files that the commit does not share with `base`, whose pointers are known. `outer`: the commit itself
+   * if the other is its tree with the contents of submodules.
+   */
+  async #findIn(commit: string, base: string | undefined, outer?: string): Promise<void> {
     const { directory } = this.#mirror;
     const isFile = (mode: number, path: Buffer): boolean => isRegular(mode) && !isRulePath(path);
     const changes = base === undefined ? undefined : await this.#compare(base, commit);
@@ -292,13 +336,24 @@ class LfsFetch {
     const paths = pointers.flatMap((one) => one.paths);
     const filters = await readLfsFilters(directory, attributeFiles, paths, this.#stop);
     const isLfs = new Map(paths.map((path, i) => [path, filters[i]]));
+    const submodules = outer === undefined ? [] : await this.#submodulePaths(outer);
     for (const one of pointers) {
       const own = one.paths.filter((path) => isLfs.get(path) === true);
+      if (own.length === 0) continue;
+      const isElsewhere = own.every((path) => submodules.some((start) => path.startsWith(start)));
       const known = this.#found.get(one.blob);
-      if (known !== undefined) known.paths.push(...own);
-      else if (own.length > 0 && this.#blobs.size + this.#found.size < lfsPointersMax)
-        this.#found.set(one.blob, { ...one, paths: own });
+      if (known !== undefined) {
+        known.paths.push(...own);
+        known.isElsewhere &&= isElsewhere;
+      } else if (this.#blobs.size + this.#found.size >= lfsPointersMax) this.#unlistedCount++;
+      else this.#found.set(one.blob, { ...one, paths: own, isElsewhere });
     }
+  }
+
+  /** Their paths, with a slash at the end, in a commit. */
+  async #submodulePaths(commit: string): Promise<string[]> {
+    const { entries } = await listReadable(this.#mirror.directory, commit, this.#stop);
+    return entries.flatMap(({ mode, path }) => (mode === fileMode.gitlink ? [`${path.toString("latin1")}/`] : []));
   }
 
   /** Undefined if they cannot be compared: then all files are looked at. */
@@ -322,13 +377,13 @@ class LfsFetch {
     await readBlobs(options, small, (index, outcome) => {
       const pointer = outcome.kind === "content" ? parsePointer(outcome.content) : undefined;
       const blob = small[index];
-      if (pointer !== undefined) found.push({ pointer, blob, paths: files.get(blob) ?? [] });
+      if (pointer !== undefined) found.push({ pointer, blob, paths: files.get(blob) ?? [], isElsewhere: false });
     });
     return found;
   }
 
   /** What is asked for in this sync; the rest is left out. */
-  async #choose(wanted: readonly string[]): Promise<readonly FoundPointer[]> {
+  async #choose(wanted: readonly string[], others: readonly string[]): Promise<readonly FoundPointer[]> {
     const { repository, isRequested } = this.#input;
     const limits = contentLimitsFor(this.#task.limits);
     const nowMs = monotonicMs();
@@ -336,11 +391,12 @@ class LfsFetch {
     const asked: FoundPointer[] = [];
     let byteCount = 0;
     const leaveOut = ({ pointer, blob, paths }: FoundPointer, reason: string): void => {
-      this.#leftOut.push({ ...pointer, blob, path: paths[0], reason });
+      this.#leftOut.push({ ...pointer, blob, path: keptPath(paths), reason });
     };
     const consider = (one: FoundPointer, before: string | undefined): void => {
       const { size } = one.pointer;
-      if (one.paths.every((path) => isTooLarge(size, Buffer.from(path, "latin1"), limits)))
+      if (one.isElsewhere) leaveOut(one, elsewhereReason);
+      else if (one.paths.every((path) => isTooLarge(size, Buffer.from(path, "latin1"), limits)))
         leaveOut(one, "they are larger than index.maxFileBytes");
       else if (size > objectBytesMax) leaveOut(one, `they are larger than ${objectBytesMax >> 20} MiB`);
       else if (before !== undefined && !isDue) leaveOut(one, before);
@@ -353,24 +409,40 @@ class LfsFetch {
     for (const one of this.#found.values()) consider(one, undefined);
     for (const { blob, path, reason, oid, size } of this.#waiting.values())
       if (!this.#found.has(blob))
-        consider({ pointer: { oid, size }, blob, paths: [path] }, reason === laterReason ? undefined : reason);
+        consider(
+          { pointer: { oid, size }, blob, paths: [path], isElsewhere: reason === elsewhereReason },
+          reason === laterReason ? undefined : reason,
+        );
     const { lfsBytesMax } = this.#task.fetch;
-    if (byteCount > 0 && this.#byteCount + byteCount > lfsBytesMax) await this.#forgetUnused(wanted);
-    return asked.filter((one) => {
-      if (this.#byteCount + one.pointer.size > lfsBytesMax) {
-        leaveOut(one, "the contents of this repository together are larger than git.maxLfsBytes");
-        return false;
-      }
-      this.#byteCount += one.pointer.size;
-      return true;
-    });
+    const takeFitting = (some: readonly FoundPointer[]): FoundPointer[] =>
+      some.filter((one) => {
+        if (this.#byteCount + one.pointer.size > lfsBytesMax) {
+          leaveOut(one, roomReason);
+          return false;
+        }
+        this.#byteCount += one.pointer.size;
+        return true;
+      });
+    if (this.#byteCount + byteCount <= lfsBytesMax || byteCount === 0) return takeFitting(asked);
+    const used = await this.#listBlobs(wanted);
+    const first = asked.filter(({ blob }) => used.has(blob));
+    const firstBytes = first.reduce((sum, { pointer }) => sum + pointer.size, 0);
+    if (firstBytes > 0 && this.#byteCount + firstBytes > lfsBytesMax)
+      for (const one of await this.#forgetUnused(wanted, others, used)) leaveOut(one, roomReason);
+    return takeFitting([...first, ...asked.filter(({ blob }) => !used.has(blob))]);
   }
 
-  /** Contents that no indexed commit has make room for others. */
-  async #forgetUnused(wanted: readonly string[]): Promise<void> {
-    const used = await this.#listBlobs(wanted);
+  /** Contents that no indexed commit has make room for those of indexed ones. Returns the pointers that other commits have of them. */
+  async #forgetUnused(
+    wanted: readonly string[],
+    others: readonly string[],
+    used: ReadonlySet<string>,
+  ): Promise<FoundPointer[]> {
+    const known = new Set(this.#found.keys());
     for (const pointer of this.#blobs.keys()) if (!used.has(pointer)) this.#blobs.delete(pointer);
     this.#byteCount = await this.#measure([...this.#blobs.values()]);
+    for (const commit of others) await this.#findInOther(commit, this.#listed(wanted[0]));
+    return [...this.#found.values()].filter(({ blob }) => !known.has(blob));
   }
 
   async #measure(oids: readonly string[]): Promise<number> {
@@ -382,7 +454,10 @@ class LfsFetch {
     const byOid = new Map<string, FoundPointer[]>();
     for (const one of asked) byOid.set(one.pointer.oid, [...(byOid.get(one.pointer.oid) ?? []), one]);
     let hasFailed = false;
-    const take: OnLfsObject = async (pointer, outcome) => {
+    const take: OnLfsObject = async (pointer, given) => {
+      // A blob is a pointer or contents, and never both: so what is in place of a pointer is not replaced again.
+      const isPointer = typeof given !== "string" && parsePointer(given) !== undefined;
+      const outcome = isPointer ? "they are a pointer of Git LFS themselves" : given;
       // Pointers in different forms may name the same object.
       const own = (byOid.get(pointer.oid) ?? []).filter((one) => one.pointer.size === pointer.size);
       if (typeof outcome !== "string") {
@@ -392,7 +467,8 @@ class LfsFetch {
       }
       hasFailed = true;
       this.#byteCount -= own.length * pointer.size;
-      for (const { blob, paths } of own) this.#leftOut.push({ ...pointer, blob, path: paths[0], reason: outcome });
+      for (const { blob, paths } of own)
+        this.#leftOut.push({ ...pointer, blob, path: keptPath(paths), reason: outcome });
     };
     const pointers = new Map(asked.map(({ pointer }) => [`${pointer.oid} ${pointer.size}`, pointer]));
     await this.#read([...pointers.values()], take);
@@ -438,11 +514,26 @@ class LfsFetch {
 
 const laterReason = "there are so many that the next sync goes on with them";
 
+const roomReason = "the contents of this repository together are larger than git.maxLfsBytes";
+const elsewhereReason = "they are in a submodule, whose contents of Git LFS are not fetched";
+
+/** git checks out no longer path. */
+const pathBytesMax = 4_096;
+const shownPathMax = 200;
+
+function keptPath(paths: readonly string[]): string {
+  return paths[0].slice(0, pathBytesMax);
+}
+
+function describeState(state: LfsState | undefined): string[] {
+  return state === undefined ? [] : describe(state.leftOut, state.unlistedCount);
+}
+
 /** Sentences about what is left out, in groups. */
-function describe(leftOut: readonly LeftOut[]): string[] {
+function describe(leftOut: readonly LeftOut[], unlistedCount: number): string[] {
   const groups = new Map<string, { count: number; example: string }>();
   for (const { reason, path } of leftOut) {
-    const group = groups.get(reason) ?? { count: 0, example: JSON.stringify(Buffer.from(path, "latin1").toString()) };
+    const group = groups.get(reason) ?? { count: 0, example: shownPath(path) };
     group.count++;
     groups.set(reason, group);
   }
@@ -450,8 +541,17 @@ function describe(leftOut: readonly LeftOut[]): string[] {
     ([reason, { count, example }]) =>
       `${lfsProblemStart}the contents of ${count} ${count === 1 ? "file" : "files"} are left out, such as ${example}: ${reason}`,
   );
+  if (unlistedCount > 0)
+    sentences.unshift(
+      `${lfsProblemStart}${unlistedCount} pointers stay text, because there are more than ${lfsPointersMax} in this repository`,
+    );
   const rest = sentences.splice(reasonsShownMax);
   return rest.length === 0 ? sentences : [...sentences, `${lfsProblemStart}${rest.length} more reasons are not listed`];
+}
+
+function shownPath(path: string): string {
+  const text = Buffer.from(path, "latin1").toString();
+  return JSON.stringify(text.length <= shownPathMax ? text : `${text.slice(0, shownPathMax)}…`);
 }
 
 const lfsProblemStart = "Git LFS: ";
@@ -460,11 +560,12 @@ const lfsProblemStart = "Git LFS: ";
 function readState(mirror: string): LfsState | undefined {
   try {
     const state = JSON.parse(readFileSync(join(mirror, stateFile), "utf8")) as LfsState;
-    const { tree, commits, leftOut, byteCount } = state;
+    const { tree, commits, leftOut, unlistedCount, byteCount } = state;
     const isWhole =
       isOid(tree) &&
       commits.every(isOid) &&
       Number.isSafeInteger(byteCount) &&
+      Number.isSafeInteger(unlistedCount) &&
       leftOut.every(
         ({ oid, size, blob, path, reason }) =>
           isOid(oid) &&

@@ -174,7 +174,7 @@ async function fetchOne(
       const read = await readWorkingCopy(dataFolder, input, mirror, state, fetch, stop);
       const { trees, warnings } = await readSubmodules(dataFolder, input, mirror, read.state, fetch, true, stop);
       const branches = [...new Set(wantedBranches(read.state, repository).values())];
-      const lfs = await fetchLfs(dataFolder, input, task, mirror, branches, read.state, stop);
+      const lfs = await fetchLfs(dataFolder, input, task, mirror, branches, trees, read.state, stop);
       return {
         mirror,
         recreated: recreate || state.recreated,
