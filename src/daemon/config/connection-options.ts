@@ -1,5 +1,5 @@
 import { secretSourcePattern } from "../../base/secret-source.js";
-import { type OptionRow, submodulesDescription, submodulesFromDescription } from "./options.js";
+import { type OptionRow, submoduleRows } from "./options.js";
 
 /** The properties of an item of `connections`. */
 export const connectionTable = {
@@ -182,16 +182,7 @@ export const connectionTable = {
     unit: "seconds",
     description: "Time between two looks at the files of such a repository.",
   },
-  submodules: {
-    kind: "boolean",
-    default: false,
-    description: submodulesDescription,
-  },
-  submodulesFrom: {
-    kind: "strings",
-    default: [],
-    description: submodulesFromDescription,
-  },
+  ...submoduleRows,
   interval: {
     kind: "integer",
     default: 3600,

@@ -887,12 +887,22 @@ export const optionTable = {
   },
 } as const satisfies Record<string, OptionRow>;
 
-export const submodulesDescription =
-  "Whether the contents of submodules, at the commits to which the repository points, are searchable below their paths. Whoever reads the repository reads them.";
-
-export const submodulesFromDescription =
-  "Where submodules may be fetched from, in addition to the repository's own host: hosts such as git.example.org or git.example.org:8443, * for all with public addresses (https and http " +
-  "only, without credentials), or those in git.networks, and absolute paths of folders on this machine. The others are left out.";
+/** Of a repository, and of a connection for its repositories. */
+export const submoduleRows = {
+  submodules: {
+    kind: "boolean",
+    default: false,
+    description:
+      "Whether the contents of submodules, at the commits to which the repository points, are searchable below their paths. Whoever reads the repository reads them.",
+  },
+  submodulesFrom: {
+    kind: "strings",
+    default: [],
+    description:
+      "Where submodules may be fetched from, in addition to the repository's own host: hosts such as git.example.org or git.example.org:8443, * for all with public addresses (https and http " +
+      "only, without credentials), or those in git.networks, and absolute paths of folders on this machine. The others are left out.",
+  },
+} as const satisfies Record<string, OptionRow>;
 
 /** The properties of an item of `repositories`, in the same form. */
 export const repositoryTable = {
@@ -975,16 +985,7 @@ export const repositoryTable = {
     unit: "seconds",
     description: "Fixed time between two fetches; 0 adapts it to how often the repository changes.",
   },
-  submodules: {
-    kind: "boolean",
-    default: false,
-    description: submodulesDescription,
-  },
-  submodulesFrom: {
-    kind: "strings",
-    default: [],
-    description: submodulesFromDescription,
-  },
+  ...submoduleRows,
 } as const satisfies Record<string, OptionRow>;
 
 export const repositoryRequired = ["name", "url"] as const;
