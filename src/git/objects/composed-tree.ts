@@ -614,11 +614,6 @@ function readStamp(directory: string): string | undefined {
   }
 }
 
-/** Whether the contents of submodules are wanted of this mirror. */
-export function hasSubmoduleContents(directory: string): boolean {
-  return readStamp(directory) !== undefined;
-}
-
 /** By mirror, its stamp, and commit. What is not final is composed again after a minute. */
 const keptTrees = new BoundedMap<string, { readonly tree: string; readonly untilMs: number }>(20_000, () => 1);
 const notFinalMs = 60_000;
