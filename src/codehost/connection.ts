@@ -56,7 +56,7 @@ export interface ConnectionConfig {
   readonly userNames: Readonly<Record<string, string | null>>;
   /** Begins the names of repositories. */
   readonly prefix: string;
-  /** Whether the contents of files in Git LFS are indexed in place of their pointers. */
+  /** Whether the contents of files in Git LFS are indexed instead of their pointers. */
   readonly lfs: boolean;
   /** Whether the uncommitted files of the repositories of a folder are indexed, and after how long they are looked at again. */
   readonly workingCopies: boolean;

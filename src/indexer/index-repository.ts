@@ -92,7 +92,7 @@ export interface BranchEntries {
 }
 
 /**
- * Every readable entry of the branches' trees, with `contents` in place of their pointers. The same path and blob on several branches is one entry, unless it is a
+ * Every readable entry of the branches' trees, with `contents` instead of their pointers. The same path and blob on several branches is one entry, unless it is a
  * file on one and a link on another, or the commits have other rules for it.
  */
 export async function entriesOfBranches(

@@ -53,7 +53,7 @@ export interface RepositoryConfig extends RepositoryAttributes {
   readonly branches: readonly string[];
   /** Seconds between two syncs; if 0, the daemon chooses by how often the repository changes. */
   readonly intervalSeconds: number;
-  /** Whether the contents of files in Git LFS are indexed in place of their pointers. */
+  /** Whether the contents of files in Git LFS are indexed instead of their pointers. */
   readonly lfs?: true | undefined;
   /** Absent if the operator has named the URL. */
   readonly source?: RemoteSource | undefined;

@@ -124,7 +124,7 @@ interface ListedFile {
 const fileTypeMask = 0o170000;
 
 /**
- * The entries with the contents of Git LFS in place of their pointers, as the tree `lfsTree` lists them; all as they are if it is
+ * The entries with the contents of Git LFS instead of their pointers, as the tree `lfsTree` lists them; all as they are if it is
  * undefined. `fill` gets the oid and the size of contents. Throws like `readLfsContents`.
  */
 export async function fillEntries<Entry extends ListedFile>(

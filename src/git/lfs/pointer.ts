@@ -1,4 +1,4 @@
-/** What a file has in git in place of contents that are in Git LFS. */
+/** What git stores for a file whose contents are in Git LFS. */
 export interface LfsPointer {
   /** The SHA-256 of the contents, in hex. */
   readonly oid: string;

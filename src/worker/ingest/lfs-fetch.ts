@@ -455,7 +455,7 @@ class LfsFetch {
     for (const one of asked) byOid.set(one.pointer.oid, [...(byOid.get(one.pointer.oid) ?? []), one]);
     let hasFailed = false;
     const take: OnLfsObject = async (pointer, given) => {
-      // A blob is a pointer or contents, and never both: so what is in place of a pointer is not replaced again.
+      // Contents are no pointer themselves, so what has replaced a pointer is not replaced again.
       const isPointer = typeof given !== "string" && parsePointer(given) !== undefined;
       const outcome = isPointer ? "they are a pointer of Git LFS themselves" : given;
       // Pointers in different forms may name the same object.

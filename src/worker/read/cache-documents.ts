@@ -217,7 +217,7 @@ class CachedShardBuilder {
 
   /** The entries of one blob. */
   addBlob(entries: readonly MissingEntry[], content: Buffer): void {
-    // Contents that the mirror has are in place of their pointers.
+    // A pointer whose contents the mirror has was replaced by them before.
     if (this.mayBePointer(content.length) && parsePointer(content) !== undefined) {
       for (const entry of entries) this.addSkipped(entry, "lfs");
       return;

@@ -152,7 +152,7 @@ async function hasText(
   try {
     await reader.read(oids(), (i, outcome) => {
       if (isFound || outcome.kind !== "content") return;
-      // Contents that the mirror has are in place of their pointers.
+      // A pointer whose contents the mirror has was replaced by them before.
       if (hasLfs && parsePointer(outcome.content) !== undefined) return;
       const { text, skipReason } = textToIndex(outcome.content, files[i].path, contentLimits, context.kernel);
       if (isTextual(skipReason)) isFound = hasMatch(source, text, files[i].path, context);
