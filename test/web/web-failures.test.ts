@@ -145,7 +145,10 @@ t.test("failures", { skip: withoutBrowser }, async (t) => {
   });
 
   await t.test("a server that is gone and comes back", async (t) => {
-    const allowed = [/ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|ERR_INCOMPLETE_CHUNKED/];
+    // A server that stops or starts answers 503.
+    const allowed = [
+      /ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|ERR_INCOMPLETE_CHUNKED|status of 503/,
+    ];
     await site.page(t, "root", "/search?q=needle", { allowed }, async (page) => {
       await page.getByText("a.ts").first().waitFor();
       const console = await page.context().newPage();
