@@ -28,6 +28,7 @@ import { People } from "./people/people.js";
 import type { ResultWriter } from "./results/result-writer.js";
 import type { WriterStop } from "./results/result-list.js";
 import { ResultCollector } from "./results/result-collector.js";
+import { allWritten } from "../protocol/result-batch.js";
 import type { SearchOptions, SearchStats } from "../protocol/search-options.js";
 import { StopCheck } from "../protocol/control-block.js";
 import { skipReasonFromCode } from "../model/skip-reason.js";
@@ -245,13 +246,17 @@ export class ShardSearch {
       if (isKnown && isBefore(counted.shown, document, r)) continue;
       const rowFrom = this.#rows.count;
       const source: ResultSource = { document, content, summary, revision: revisions[r] };
-      if (!this.#collectRows(hits, source, r, isKnown)) continue;
+      const sent = this.#writer.findSent(source);
+      if (sent?.rowsDone === allWritten) continue;
+      if (!this.#collectRows(hits, source, r, isKnown || sent !== undefined)) continue;
       if (hasFullLine(this.#reader.content, this.#rows.words, rowFrom, this.#rows.count, this.#lineMatchCountMax)) {
         this.#rows.count = rowFrom;
         this.#onExcluded(document, summary.name, "full-line");
         continue;
       }
-      if (isKnown) {
+      if (sent !== undefined) {
+        if (this.#writer.addSent(source, rowFrom, this.#rows, this.#pathRows, sent)) this.#added.push(document, r);
+      } else if (isKnown) {
         const isLast = counted.shown.document === document && counted.shown.revision === r;
         const rowCountMax = isLast ? counted.shownRows : Number.POSITIVE_INFINITY;
         this.#writer.addCounted(source, rowFrom, this.#rows, this.#pathRows, rowCountMax);
@@ -360,11 +365,18 @@ export function writeFound(
   let last = firstPosition;
   let shownRows = 0;
   searched.revisions(document).forEach((revision, r) => {
+    const source = { document, content, summary, revision };
+    const sent = writer.findSent(source);
+    if (sent?.rowsDone === allWritten) return;
     const rowFrom = rows.count;
     rows.append(ranges.subarray(2), 0, rowCount);
     pathRows.clear();
     pathRows.append(ranges.subarray(2 + 2 * rowCount), 0, pathRowCount);
-    const shown = writer.add({ document, content, summary, revision }, rowFrom, rows, pathRows);
+    if (sent !== undefined) {
+      if (writer.addSent(source, rowFrom, rows, pathRows, sent)) added.push({ document, revision: r });
+      return;
+    }
+    const shown = writer.add(source, rowFrom, rows, pathRows);
     last = { document, revision: r };
     if (shown === undefined) {
       rows.count = rowFrom;
@@ -454,10 +466,11 @@ class ListedBlocks {
 }
 
 /** Whether all documents are results, with all of their matches. */
-function isWhole({ options: { plan, resultLimits, claims }, documents }: ListedShard): boolean {
+function isWhole({ options: { plan, resultLimits, claims, marks }, documents }: ListedShard): boolean {
   const { select } = plan.resultOptions[0];
   const hasAll = documents.only === undefined && (documents.except?.size ?? 0) === 0;
-  return hasAll && resultLimits === undefined && claims === undefined && (select === undefined || select === "content");
+  const isAll = resultLimits === undefined && claims === undefined && marks?.sent === undefined;
+  return hasAll && isAll && (select === undefined || select === "content");
 }
 
 /** Which documents of a shard are written. A ranked search writes the best ones one by one, and then all but those. */

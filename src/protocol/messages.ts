@@ -2,7 +2,7 @@ import type { MessagePort } from "node:worker_threads";
 import type { SerializedError } from "../base/errors.js";
 import type { SymbolFault } from "../model/symbol-failure.js";
 import type { FindCondition, SearchOptions, SearchStats } from "./search-options.js";
-import type { ResultBatch } from "./result-batch.js";
+import { markWords, type ResultBatch } from "./result-batch.js";
 import type { FilterMemory } from "./shard-filter.js";
 import type { ShardPart } from "./shard-table.js";
 import type { SkipReason } from "../model/skip-reason.js";
@@ -350,7 +350,8 @@ export function checkSearchResult({ resume, batchCount, lastBatch }: SearchTaskR
   assert(resume.shard >= (task.resume?.shard ?? 0), "a slice does not go back");
 }
 
-export function checkBatch({ bytes, selected }: ResultBatch): void {
+export function checkBatch({ bytes, selected, marks }: ResultBatch): void {
+  assert((marks?.records.length ?? 0) % markWords === 0, "a batch has whole marks");
   assert(
     bytes.length === 0 || (bytes[0] === openBrace && bytes[bytes.length - 1] === closeBrace),
     "a batch has whole match objects",

@@ -1,4 +1,5 @@
 import type { ResultLimits } from "./control-block.js";
+import type { MarkOptions } from "./result-batch.js";
 import type { SearchPlan, TextPlan } from "../query/plan/plan.js";
 
 /** Options of a search that workers need: plain data, the same for every shard. */
@@ -38,6 +39,8 @@ export interface SearchOptions {
   readonly commitSets: CommitSets | undefined;
   /** What match objects add to ids of repositories: 0 unless several nodes search. */
   readonly idBase: number;
+  /** Undefined unless another process may have to go on behind what was sent, or this one goes on behind another. */
+  readonly marks?: MarkOptions | undefined;
 }
 
 export interface RepositorySelection {

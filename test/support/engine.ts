@@ -1,7 +1,7 @@
 import { setBit } from "../../src/base/bits.js";
 import { encodeSummaries } from "../../src/protocol/repository-summaries.js";
 import { batchBufferBytes, ResultWriter } from "../../src/eval/results/result-writer.js";
-import type { SelectedResult } from "../../src/protocol/result-batch.js";
+import type { MarkOptions, ResultBatch, SelectedResult } from "../../src/protocol/result-batch.js";
 import {
   noStats,
   type RepositorySelection,
@@ -149,6 +149,10 @@ export interface EngineOptions {
   readonly groupsContents?: boolean;
   /** Called with the digest of each batch, if the results shall have one. */
   readonly onDigest?: (digest: Uint32Array) => void;
+  readonly marks?: MarkOptions;
+  readonly onBatch?: (batch: ResultBatch) => void;
+  /** A batch is sent at this size. */
+  readonly batchBytes?: number;
   /** Called with the control block before the first content of a shard is read. */
   readonly onContent?: (control: ControlBlock) => void;
 }
@@ -190,6 +194,7 @@ export function runEngine(
     group: undefined,
     commitSets: undefined,
     idBase: 0,
+    marks: given.marks,
   };
   const control = ControlBlock.allocate(0, 0, 0);
   const matches: MatchObject[] = [];
@@ -206,11 +211,12 @@ export function runEngine(
         kernel,
         options,
         control,
-        64 * 1024,
+        given.batchBytes ?? 64 * 1024,
         { take: () => Buffer.alloc(batchBufferBytes), put: () => undefined },
         (batch) => {
           matches.push(...(JSON.parse(`[${Buffer.from(batch.bytes).toString()}]`) as MatchObject[]));
           selected.push(...batch.selected);
+          given.onBatch?.(batch);
           if (batch.digest !== undefined) given.onDigest?.(batch.digest);
         },
       );

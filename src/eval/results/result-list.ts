@@ -1,3 +1,4 @@
+import { assert } from "../../base/assert.js";
 import type { SearchedRepository } from "../match/searched-revisions.js";
 import { type Kernel, resultWordCount, resultWords } from "../../native/kernel/kernel.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
@@ -198,6 +199,13 @@ export class ListedResults {
       totals: this.#totals,
     });
     [this.#results.count, this.matchCount, this.rowCountMax] = this.#totals;
+  }
+
+  /** The template of a listed document. */
+  findTemplate(document: number): ResultTemplate {
+    const template = this.#found[this.#table?.documentRepository[document] ?? -1];
+    assert(template !== undefined, "a listed document is of a repository that is searched");
+    return template;
   }
 
   /** Adds the numbers of matches by repository, language and kind of file to what is reported. */

@@ -3,15 +3,17 @@ import { decodePath, escapeUrlPath } from "../../base/path-text.js";
 import { shownSymbolKind } from "../../model/symbol-kind.js";
 import type { RepositorySummary } from "../../protocol/repository-summaries.js";
 import type { RevisionChoice } from "../../protocol/search-options.js";
-import { repositoryKey } from "../../native/kernel/result-digest.js";
+import { digestKeyBytes, murmur, repositoryKey } from "../../native/kernel/result-digest.js";
 import { increase, type Tally } from "../../protocol/result-batch.js";
 import { unpackLanguage } from "../../shard/format.js";
+import { SymbolView } from "../../shard/symbols/symbol-view.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
 import { commitOfChoice } from "../match/searched-revisions.js";
 import type { Rows } from "../match/rows.js";
 import type { ContentGroup } from "./content-groups.js";
 import { uninitializedBytes } from "../../base/bytes.js";
 import { isAscii } from "node:buffer";
+import { createHash } from "node:crypto";
 
 /** Fragments are rebuilt when paths with highlights have filled this many bytes. */
 const fragmentBytesMax = 256 * 1024;
@@ -32,6 +34,9 @@ export interface ResultTemplate extends FragmentSpan {
   readonly members: Buffer;
   /** The key of the repository and commit in digests; empty if there is no digest. It precedes each head. */
   readonly digestKey: Uint8Array;
+  /** The beginning of what marks of its results are a hash of; empty if there are none. */
+  readonly markKey: Uint8Array;
+  readonly commit: string;
   /** Highlights in a path followed by the members, by the highlights: `file:` finds the same ones in many paths. */
   readonly heads: Map<number, FragmentSpan>;
   /** How addresses of its files begin, as the inside of a JSON string; undefined before it was wanted. */
@@ -48,6 +53,10 @@ export class ResultTemplates {
   readonly #fragments = new Fragments();
   readonly #hasDigest: boolean;
   readonly #idBase: number;
+  /** Undefined unless results have marks. */
+  readonly #secret: Uint8Array | undefined;
+  /** The commits of what was counted since they were last taken, by the key of the template. */
+  #commits = new Map<string, string>();
   /** By repository, then by revision as typed. */
   readonly #templates = new Map<RepositorySummary, Map<string, ResultTemplate>>();
   /** The template of the last result: most results of a shard are of one repository and revision. */
@@ -62,9 +71,10 @@ export class ResultTemplates {
   /** The member `debug` of results. */
   #debug: string | undefined;
 
-  constructor(hasDigest: boolean, idBase: number) {
+  constructor(hasDigest: boolean, idBase: number, secret: Uint8Array | undefined) {
     this.#hasDigest = hasDigest;
     this.#idBase = idBase;
+    this.#secret = secret;
   }
 
   /** The fragments of all spans. Valid until a template or a head is added. */
@@ -186,7 +196,10 @@ export class ResultTemplates {
   addCounts(tally: Tally): void {
     for (const byRevision of this.#templates.values()) {
       for (const template of byRevision.values()) {
-        if (template.matchCount > 0) increase(tally.repositories, template.key, template.matchCount);
+        if (template.matchCount > 0) {
+          increase(tally.repositories, template.key, template.matchCount);
+          if (this.#secret !== undefined) this.#commits.set(template.key, template.commit);
+        }
         template.matchCount = 0;
       }
     }
@@ -197,11 +210,21 @@ export class ResultTemplates {
     });
   }
 
+  takeCommits(): ReadonlyMap<string, string> {
+    const commits = this.#commits;
+    this.#commits = new Map();
+    return commits;
+  }
+
+  /** The hash of a mark: the first two words of it. */
+  markHash(document: number, { markKey }: ResultTemplate): Uint32Array {
+    return murmur(markKey, (this.#reader as ShardReader).path(document));
+  }
+
   #add(summary: RepositorySummary, revision: RevisionChoice): ResultTemplate {
     const members = encodeMembers(summary, revision, this.#idBase);
-    const digestKey = this.#hasDigest
-      ? repositoryKey(summary.name, commitOfChoice(summary, revision))
-      : new Uint8Array(0);
+    const commit = commitOfChoice(summary, revision);
+    const digestKey = this.#hasDigest ? repositoryKey(summary.name, commit) : new Uint8Array(0);
     this.#fragments.add(digestKey);
     const from = this.#fragments.add(members);
     const template = {
@@ -210,6 +233,8 @@ export class ResultTemplates {
       key: `${summary.id}@${revision.typed}`,
       members,
       digestKey,
+      markKey: this.#markKey(summary.name, commit, revision.typed),
+      commit,
       from,
       to: this.#fragments.length,
       heads: new Map<number, FragmentSpan>(),
@@ -220,6 +245,15 @@ export class ResultTemplates {
     if (known === undefined) this.#templates.set(summary, new Map([[revision.typed, template]]));
     else known.set(revision.typed, template);
     return template;
+  }
+
+  #markKey(repository: string, commit: string, typed: string): Uint8Array {
+    if (this.#secret === undefined) return new Uint8Array(0);
+    const kind = this.#reader instanceof SymbolView ? "symbols" : "texts";
+    const hash = createHash("sha256")
+      .update(this.#secret)
+      .update(JSON.stringify([kind, repository, commit, typed]));
+    return hash.digest().subarray(0, digestKeyBytes);
   }
 }
 

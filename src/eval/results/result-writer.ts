@@ -3,11 +3,15 @@ import type { Kernel } from "../../native/kernel/kernel.js";
 import { symbolCursorWords, symbolResultWordCount, symbolResultWords } from "../../native/kernel/symbol-kernel.js";
 import type { ControlBlock } from "../../protocol/control-block.js";
 import {
+  allWritten,
   creditOfBatch,
   emptyTally,
   increase,
   type ResultBatch,
+  ResultMarks,
   type SelectedResult,
+  type SentMark,
+  SentMarks,
   type Tally,
 } from "../../protocol/result-batch.js";
 import { isDocumentSelect, type DocumentSelect } from "../../query/plan/plan.js";
@@ -59,6 +63,10 @@ export class ResultWriter {
   /** Undefined if the search has none. */
   readonly #digest: BatchDigest | undefined;
   readonly limits: MatchLimits;
+  /** Undefined unless another process may have to go on behind what was sent. */
+  readonly #marks: ResultMarks | undefined;
+  /** What another process has sent; undefined unless this one goes on behind it. */
+  readonly #sent: SentMarks | undefined;
   readonly #cursor = new Uint32Array(symbolCursorWords);
   /** Their number only. */
   readonly #countedPathRows = new Rows(0);
@@ -86,7 +94,10 @@ export class ResultWriter {
     this.#options = options;
     this.#people = options.people === undefined ? undefined : new People(options.people, options.plan);
     this.#control = control;
-    this.#templates = new ResultTemplates(options.receipt, options.idBase);
+    const { marks } = options;
+    this.#templates = new ResultTemplates(options.receipt, options.idBase, marks?.secret);
+    this.#marks = marks && new ResultMarks();
+    this.#sent = marks?.sent && new SentMarks(marks.sent);
     this.#digest = options.receipt ? new BatchDigest(kernel, this.#templates, this.#results) : undefined;
     this.#groups = options.claims && new ContentGroups(options.claims, control);
     this.#counter = options.group && new GroupCounter(options);
@@ -123,8 +134,7 @@ export class ResultWriter {
 
   /** Results added from here on are of this shard, with this member `debug`. Results not yet written are dropped. */
   open(reader: ShardReader, debug: string | undefined): void {
-    this.#results.clear();
-    this.#sources.length = 0;
+    this.#dropResults();
     this.#reader = reader;
     this.#templates.open(reader, this.#tally, debug);
   }
@@ -150,10 +160,14 @@ export class ResultWriter {
       countKinds(this.#tally, this.#reader, source.content, rows, rowFrom, rowFrom + counted, this.#kernel);
     this.#countGroup(source.document, rows, rowFrom, counted, rowCount > 0);
     const shown = this.limits.show(taken);
-    if (shown === 0) return undefined;
+    if (shown === 0) {
+      this.#marks?.hide(this.#templates.markHash(source.document, template));
+      return undefined;
+    }
     const shownRows = rowCount === 0 || isDuplicate ? 0 : shown;
     if (!isDuplicate) this.#keepBest(source, rows, rowFrom, rowCount, shown);
     this.#append(source, template, rowFrom, rowFrom + shownRows, pathRows, group);
+    this.#marks?.add(this.#templates.markHash(source.document, template), shownRows, 0, false);
     if (isDuplicate) this.#results.omitRows(rowFrom + rowCount);
     return shownRows;
   }
@@ -169,7 +183,9 @@ export class ResultWriter {
     const selected = selectRowCount(select, rowCount, pathRows);
     const taken = selected === undefined ? 0 : this.limits.count(Math.max(1, selected));
     if (selected === undefined || taken === 0) return;
-    this.#addToTally(document, this.#templates.find(summary, revision), selected > 0, taken, pathRows.count);
+    const template = this.#templates.find(summary, revision);
+    this.#addToTally(document, template, selected > 0, taken, pathRows.count);
+    this.#marks?.hide(this.#templates.markHash(document, template));
   }
 
   /** Where a limit cuts the symbols of a file, the best of them are kept, not the first. */
@@ -197,8 +213,19 @@ export class ResultWriter {
     }
     results.keepRows(this.limits.show(this.listed.matchCount));
     this.#endForeignPaths();
+    if (this.#marks !== undefined) this.#markListed(this.#marks, count);
     const { rowFrom, rowTo } = results.rowsOf(Math.max(0, results.count - 1));
     return { count, shownCount: results.count, shownRows: rowTo - rowFrom };
+  }
+
+  #markListed(marks: ResultMarks, count: number): void {
+    for (let i = 0; i < count; i++) {
+      const document = this.listed.documents[i];
+      const hash = this.#templates.markHash(document, this.listed.findTemplate(document));
+      const { rowFrom, rowTo } = this.#results.rowsOf(i);
+      if (i < this.#results.count) marks.add(hash, rowTo - rowFrom, 0, false);
+      else marks.hide(hash);
+    }
   }
 
   /** The kernel has listed results with the endings of their languages only. */
@@ -221,7 +248,27 @@ export class ResultWriter {
     const shownRows = isDuplicate ? 0 : Math.min(rowCount, rowCountMax);
     if (!isDuplicate) this.#keepBest(source, rows, rowFrom, rowCount, shownRows);
     this.#append(source, template, rowFrom, rowFrom + shownRows, pathRows, group);
+    this.#marks?.add(this.#templates.markHash(source.document, template), shownRows, 0, true);
     if (isDuplicate) this.#results.omitRows(rowFrom + rowCount);
+  }
+
+  /** What another process has counted and sent of a result; undefined if it has not. */
+  findSent({ document, summary, revision }: Omit<ResultSource, "content">): SentMark | undefined {
+    return this.#sent?.find(this.#templates.markHash(document, this.#templates.find(summary, revision)));
+  }
+
+  /** Adds what another process has counted and not sent of a result. Returns false if it has sent everything. */
+  addSent(source: ResultSource, rowFrom: number, rows: Rows, pathRows: Rows, sent: SentMark): boolean {
+    if (sent.rowsDone === allWritten) return false;
+    const rowCount = this.#selectRows(source, rows.count - rowFrom, pathRows);
+    if (rowCount === undefined) return false;
+    const shownRows = Math.min(rowCount, sent.shownRows);
+    this.#keepBest(source, rows, rowFrom, rowCount, shownRows);
+    const template = this.#templates.find(source.summary, source.revision);
+    const rowsDone = Math.min(sent.rowsDone, shownRows);
+    this.#append(source, template, rowFrom + rowsDone, rowFrom + shownRows, pathRows, undefined);
+    this.#marks?.add(this.#templates.markHash(source.document, template), shownRows, rowsDone, true);
+    return true;
   }
 
   /**
@@ -230,17 +277,24 @@ export class ResultWriter {
    */
   write(rows: Rows, rowsDone: number, labels: readonly Labels[]): WriterStop | undefined {
     const stopped = this.#results.count === 0 ? undefined : this.#writeAdded(rows, rowsDone, labels);
-    this.#results.clear();
-    this.#sources.length = 0;
+    this.#dropResults();
     this.#templates.limitMemory(this.#tally);
     return stopped;
+  }
+
+  #dropResults(): void {
+    this.#results.clear();
+    this.#marks?.clear();
+    this.#sources.length = 0;
   }
 
   /** Sends what is in the batch, if anything. */
   flush(): void {
     if (this.#batch.length === 0 && !this.#hasTally && this.#selected.length === 0) return;
     this.#templates.addCounts(this.#tally);
-    const batch = { ...this.#batch.take(), tally: this.#tally, digest: this.#digest?.take(), selected: this.#selected };
+    const marks = this.#marks && { records: this.#marks.take(), commits: this.#templates.takeCommits() };
+    const counted = { tally: this.#tally, digest: this.#digest?.take(), selected: this.#selected, marks };
+    const batch = { ...this.#batch.take(), ...counted };
     this.#selected = [];
     this.#tally = emptyTally();
     this.#hasTally = false;
@@ -270,6 +324,7 @@ export class ResultWriter {
     cursor[1] = rowsDone;
     const encode = this.#encoder(rows, joinLabels(labels, this.#kernel) ?? noLabels);
     this.#digest?.start(rowsDone);
+    this.#marks?.moveTo(0, rowsDone);
     for (;;) {
       cursor[2] = this.#batch.length;
       const [result, row] = cursor;
@@ -278,6 +333,7 @@ export class ResultWriter {
         !isDone && this.#batch.length === 0 && cursor[2] === 0 && cursor[0] === result && cursor[1] === row;
       this.#batch.length = cursor[2];
       this.#digest?.addUpTo(cursor[0], cursor[1], this.#reader as ShardReader, rows);
+      this.#marks?.moveTo(cursor[0], cursor[1]);
       if (isTooSmall) {
         this.#batch.grow();
         continue;

@@ -208,7 +208,12 @@ export class SearchSlice {
       if (written.has(document)) continue;
       const summary = searched.repositorySummary(document);
       for (const revision of searched.revisions(document))
-        this.#writer.count({ document, summary, revision }, found[i + 1] % rangesInPath, found[i + 1] >= rangesInPath);
+        if (this.#writer.findSent({ document, summary, revision }) === undefined)
+          this.#writer.count(
+            { document, summary, revision },
+            found[i + 1] % rangesInPath,
+            found[i + 1] >= rangesInPath,
+          );
     }
   }
 
