@@ -327,6 +327,24 @@ export const metricTable = {
     labels: [],
     help: "Searches that are running for other nodes of the fleet.",
   },
+  fleetNodeUp: {
+    kind: "gauge",
+    name: "trawl_fleet_node_up",
+    labels: ["node"],
+    help: "Other nodes of the fleet: 1 if there is a connection, 0 if the last one has ended. Nodes are connected when a search needs them.",
+  },
+  fleetReplicaDifferences: {
+    kind: "gauge",
+    name: "trawl_fleet_replica_differences",
+    labels: ["node"],
+    help: "Repositories that this node and another one of fleet.replicas do not both have at the same commits, as of the last minute.",
+  },
+  fleetFailovers: {
+    kind: "counter",
+    name: "trawl_fleet_failovers_total",
+    labels: [],
+    help: "Searches that went on at another node with the same repositories, because a node was lost.",
+  },
   searchesQueued: {
     kind: "gauge",
     name: "trawl_searches_queued",

@@ -45,7 +45,7 @@ import {
 } from "./repositories/repository-resolver.js";
 import { type RootEnvironment, RunningSearch, type RootedSearch, type RunningSummary } from "./root/running-search.js";
 import type { SearchEnd } from "./report/search-report.js";
-import type { ChosenHere, SearchFleet } from "./source/search-fleet.js";
+import type { ChosenHere, PinnedRevision, SearchFleet } from "./source/search-fleet.js";
 import { type SearchSpan, toSpan } from "./report/search-span.js";
 import { SlowSearches, type SlowSearchLimits } from "./report/slow-searches.js";
 import { searchLimits } from "./limits/search-limits.js";
@@ -451,12 +451,18 @@ export class Searcher {
     };
   }
 
+  /** All of this node, whoever may see them. */
+  repositories(): readonly Repository[] {
+    return this.#environment.catalog.repositoryTable(operatorViewer).records();
+  }
+
   /** Chooses what this node searches for another one, as far as the viewer may see it. */
   async chooseHere(
     plan: SearchPlan,
     request: SearchRequest,
     timeoutMs: number,
     isWanted: () => boolean,
+    pinned: readonly PinnedRevision[],
   ): Promise<ChosenHere | undefined> {
     const { catalog } = this.#environment;
     const { viewer } = request;
@@ -471,7 +477,8 @@ export class Searcher {
       if (resolutions === undefined) view.release();
     }
     if (resolutions === undefined) return undefined;
-    const choice = { id: this.#nextId++, view, resolutions, snapshot: undefined, idBase: this.fleet?.idBase ?? 0 };
+    const idBase = this.fleet?.idBase ?? 0;
+    const choice = { id: this.#nextId++, view, resolutions, snapshot: undefined, idBase, pinned };
     const state = { visibleCount: table.count, seesAll: catalog.seesAll(viewer), isRepeatable: false };
     return {
       first: () => firstWords(plan, choice.resolutions, state),

@@ -43,12 +43,18 @@ export class FrameChannel {
     return this.#isClosed;
   }
 
-  /** `release` is called when the body is not needed any more, also if it was not sent. */
-  send(head: object, body?: Uint8Array, release?: () => void): void {
+  /** `release` is called when the body is not needed any more, also if it was not sent. `more` is the end of the body. */
+  send(head: object, body?: Uint8Array, release?: () => void, more?: Uint8Array): void {
     if (this.#isClosed || !this.#stream.writable) return release?.();
-    this.#stream.write(frameStart(head, body?.length ?? 0));
+    this.#stream.write(frameStart(head, (body?.length ?? 0) + (more?.length ?? 0)));
     if (body !== undefined && body.length > 0) this.#stream.write(body, () => release?.());
     else release?.();
+    if (more !== undefined && more.length > 0) this.#stream.write(more);
+  }
+
+  /** Bytes that wait in this process to be sent. */
+  get waitingBytes(): number {
+    return this.#stream.writableLength;
   }
 
   pause(): void {

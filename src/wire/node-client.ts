@@ -1,11 +1,11 @@
 import { connect, type ClientHttp2Session } from "node:http2";
 import { PassThrough } from "node:stream";
-import { callAfter } from "../base/deadline.js";
+import { callAfter, monotonicMs } from "../base/deadline.js";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import { FrameChannel, type FrameReceiver } from "./frame-channel.js";
 import { type NodeIdentity, nodeUri, saysUri } from "./identity.js";
-import { watchSession } from "./liveness.js";
+import { askReplaceableMs, watchSession } from "./liveness.js";
 import { channelPath, connectionWindowBytes, protocolHeader, sessionMemoryMiB, windowBytes } from "./transport.js";
 
 export interface NodeAddress {
@@ -13,6 +13,9 @@ export interface NodeAddress {
   /** HOST:PORT */
   readonly address: string;
 }
+
+/** A node that was not there is tried again after this time, by a search that does not wait for it. */
+const retryMs = 1_000;
 
 /** How long a search waits for the connection to a node that was silent before: it may be back, and probably is not. */
 const missedWaitMs = 1_000;
@@ -23,15 +26,42 @@ export class NodeClient {
   readonly #identity: NodeIdentity;
   readonly #protocol: string;
   readonly #log: Log;
+  readonly #isReplaceable: boolean;
+  readonly #onConnection: (isThere: boolean) => void;
   #session: ClientHttp2Session | undefined;
   /** Whether it was silent, and there has been no connection since. */
   #isMissed = false;
+  /** Since when there is no connection, although one was wanted. */
+  #downMs: number | undefined;
 
-  constructor(node: NodeAddress, identity: NodeIdentity, protocol: string, log: Log) {
+  /** A replaceable node is missed earlier: others have what it has. `onConnection` is called when there is one, and when it ends. */
+  constructor(
+    node: NodeAddress,
+    identity: NodeIdentity,
+    protocol: string,
+    log: Log,
+    isReplaceable = false,
+    onConnection: (isThere: boolean) => void = () => undefined,
+  ) {
     this.#node = node;
     this.#identity = identity;
     this.#protocol = protocol;
     this.#log = log;
+    this.#isReplaceable = isReplaceable;
+    this.#onConnection = onConnection;
+  }
+
+  /** Whether the last connection has ended, and there is none since. Tries again from time to time. */
+  get isDown(): boolean {
+    if (this.#downMs === undefined) return false;
+    if (monotonicMs() - this.#downMs > retryMs) {
+      try {
+        this.#connected();
+      } catch {
+        this.#downMs = monotonicMs();
+      }
+    }
+    return true;
   }
 
   /** Opens a channel. What is sent before the connection is there is sent then; if it never is, the receiver is told. */
@@ -98,14 +128,22 @@ export class NodeClient {
     this.#session = session;
     session.once("connect", () => {
       this.#isMissed = false;
+      this.#downMs = undefined;
+      this.#onConnection(true);
       session.setLocalWindowSize(connectionWindowBytes);
     });
     session.on("error", (error) =>
       this.#log.info({ node: name, error: errorMessage(error) }, "the connection to a node ended"),
     );
-    watchSession(session, `node ${name}`, () => {
-      this.#isMissed = true;
+    session.once("close", () => {
+      if (this.#session !== session) return;
+      this.#downMs = monotonicMs();
+      this.#onConnection(false);
     });
+    const onMissed = (): void => {
+      this.#isMissed = true;
+    };
+    watchSession(session, `node ${name}`, onMissed, this.#isReplaceable ? askReplaceableMs : undefined);
     return session;
   }
 }

@@ -6,6 +6,7 @@ import {
 } from "node:http2";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
+import { monotonicMs } from "../base/deadline.js";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import { FrameChannel, type FrameReceiver } from "./frame-channel.js";
@@ -24,6 +25,43 @@ export interface NodeServerSettings {
   readonly accept: (node: string, channel: () => FrameChannel) => FrameReceiver;
 }
 
+/** Lines about refused connections in this time: of one address, and of all. */
+const refusalWindowMs = 60_000;
+const refusalLinesMax = 20;
+
+/** Which lines of a kind that strangers can cause are written. */
+export class LineLimit {
+  readonly #nowMs: () => number;
+  readonly #addresses = new Set<string>();
+  #lines = 0;
+  #omitted = 0;
+  #startMs: number;
+
+  constructor(nowMs: () => number = monotonicMs) {
+    this.#nowMs = nowMs;
+    this.#startMs = nowMs();
+  }
+
+  /** The lines that were omitted before this one; undefined if it is omitted, too. */
+  take(address: string): number | undefined {
+    const nowMs = this.#nowMs();
+    if (nowMs - this.#startMs >= refusalWindowMs) {
+      this.#startMs = nowMs;
+      this.#lines = 0;
+      this.#addresses.clear();
+    }
+    if (this.#lines >= refusalLinesMax || this.#addresses.has(address)) {
+      this.#omitted++;
+      return undefined;
+    }
+    this.#lines++;
+    this.#addresses.add(address);
+    const omitted = this.#omitted;
+    this.#omitted = 0;
+    return omitted;
+  }
+}
+
 /** The port on which a node answers other nodes of its fleet, and nobody else. */
 export class NodeServer {
   readonly #settings: NodeServerSettings;
@@ -31,6 +69,7 @@ export class NodeServer {
   readonly #sessions = new Set<ServerHttp2Session>();
   /** All connections, those that have not said who they are among them. */
   readonly #sockets = new Set<Socket>();
+  readonly #refusals = new LineLimit();
 
   constructor(settings: NodeServerSettings) {
     this.#settings = settings;
@@ -53,12 +92,24 @@ export class NodeServer {
     });
     this.#server.on("session", (session) => this.#begin(session));
     // Whoever has no certificate of the fleet ends here.
-    this.#server.on("tlsClientError", (error) =>
-      log.warn({ error: errorMessage(error) }, "a connection to fleet.listen was refused"),
+    this.#server.on("tlsClientError", (error, socket) =>
+      this.#logRefusal(
+        socket.remoteAddress,
+        { error: errorMessage(error) },
+        "a connection to fleet.listen was refused",
+      ),
     );
     this.#server.on("sessionError", (error) =>
       log.info({ error: errorMessage(error) }, "a connection of a node ended"),
     );
+  }
+
+  /** Whoever connects decides how often: one line for each address, and not many in all. */
+  #logRefusal(remoteAddress: string | undefined, fields: object, message: string): void {
+    const omitted = this.#refusals.take(remoteAddress ?? "");
+    if (omitted === undefined) return;
+    const more = omitted === 0 ? {} : { omittedLines: omitted };
+    this.#settings.log.warn({ remoteAddress, ...fields, ...more }, message);
   }
 
   /** Resolves with the port. Rejects with `conflict` if the address is in use. */
@@ -84,13 +135,14 @@ export class NodeServer {
   }
 
   #begin(session: ServerHttp2Session): void {
-    const { identity, nodes, log } = this.#settings;
+    const { identity, nodes } = this.#settings;
     const names = (session.socket as TLSSocket).getPeerCertificate().subjectaltname;
     const node = nodeWithCertificate(names, identity.fleetId, nodes);
     if (node === undefined) {
       const given = names === undefined ? "no name" : JSON.stringify(names.slice(0, 500));
-      log.warn(
-        { remoteAddress: session.socket.remoteAddress },
+      this.#logRefusal(
+        session.socket.remoteAddress,
+        {},
         `a connection to fleet.listen was refused: its certificate has ${given}, and is of no other node of the fleet ${identity.fleetId}`,
       );
       session.destroy();

@@ -36,7 +36,7 @@ const site = shared(async (owner): Promise<FleetSite & { readonly whole: DaemonP
   const configuration = { contexts: configuredContexts };
   const [fleet, { nodes: alone }] = await Promise.all([
     startFleet(owner, nodes, configuration, [...timeout, "--set", "index.symbols=false"]),
-    startFleet(owner, [all], configuration, [...timeout, "--set", "index.symbols=false"], ["alone"]),
+    startFleet(owner, [all], configuration, [...timeout, "--set", "index.symbols=false"], { names: ["alone"] }),
   ]);
   return { ...fleet, whole: alone[0] };
 });

@@ -36,6 +36,7 @@ export const longTests: readonly string[] = [
   "notifications",
   "fault-jobs",
   "fleet",
+  "fleet-failover",
   "attack-threads",
   "attack-main-thread",
   "attack-http",
@@ -320,7 +321,7 @@ export const items: readonly Item[] = [
     number: 37,
     what: "Nodes of a fleet that die, fall silent or lie",
     bound: "what they have is named, and the others answer",
-    tests: ["fleet", "remote-source", "node-connection"],
+    tests: ["fleet", "fleet-failover", "remote-source", "node-connection", "result-marks"],
     notShown: "networks that are cut between hosts",
   },
 ];

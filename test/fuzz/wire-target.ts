@@ -7,7 +7,7 @@ import type { FuzzTarget } from "./runner.js";
 
 const part = emptyPart(planQuery("x", "keyword", new Map()));
 const tally = {
-  repositories: [[33_554_433, "a", "", 2]],
+  repositories: [[33_554_433, "a", "", 2, "0123456789abcdef0123456789abcdef01234567"]],
   languages: [["Go", 2]],
   fileKinds: [0, 0, 0, 0, 0, 0, 0, 0],
   contentMatches: 2,
@@ -20,7 +20,8 @@ const tally = {
 
 const messages: readonly object[] = [
   { kind: "prepared", part, chosen: { count: 2, first: ["a", "b"] } },
-  { kind: "batch", counts: noCounts, tally, digest: [1, 2, 3, 4, 5] },
+  { kind: "batch", counts: noCounts, tally, digest: [1, 2, 3, 4, 5], markBytes: 16, isPart: false },
+  { kind: "batch", counts: noCounts, tally, markBytes: 0, isPart: true },
   {
     kind: "found",
     key: "1@",
@@ -31,8 +32,13 @@ const messages: readonly object[] = [
     resultKind: "repository",
   },
   { kind: "state", counts: noCounts, isParked: true },
+  { kind: "refused", sentence: "no" },
+  { kind: "failed", reason: "no" },
+  { kind: "holds", count: 1, names: [1, 2, 3, 4, 5], commits: [1, 2, 3, 4, 5], items: [["a", "1-2"]] },
+  { kind: "compare" },
   { kind: "end", counts: noCounts, part },
   { kind: "ask", timeoutMs: 1, creditBytes: 2 },
+  { kind: "sent" },
   { kind: "go", matchCountMax: 1, displayCountMax: 2, optionsMax: [null, 3] },
   { kind: "credit", bytes: 5 },
   { kind: "late", options: [1] },

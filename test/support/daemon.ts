@@ -439,8 +439,9 @@ export async function testDaemon(
   args: readonly string[] = [],
   data: string = dataDirectory(t),
   variables: Readonly<Record<string, string>> = {},
+  wrapper: readonly string[] = [],
 ): Promise<DaemonProcess> {
-  const daemon = await DaemonProcess.start(data, args, variables);
+  const daemon = await DaemonProcess.start(data, args, variables, wrapper);
   t.teardown(async () => {
     if (!daemon.hasExited) await daemon.kill();
   });

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { dataDirectory, type DaemonProcess, testDaemon } from "./daemon.js";
@@ -65,6 +65,55 @@ export async function freePorts(count: number): Promise<readonly number[]> {
   return ports;
 }
 
+/** A link to a node, which can be cut as a network is: nothing arrives any more, and nobody is told. */
+export class Link {
+  readonly #sockets = new Set<Socket>();
+  #isCut = false;
+  port = 0;
+
+  /** Links an address that nodes are told to the one at which a node listens. */
+  static async start(t: Owner, target: number): Promise<Link> {
+    const link = new Link();
+    const server = createServer((near) => {
+      const far = connect(target, "127.0.0.1");
+      for (const [from, to] of [
+        [near, far],
+        [far, near],
+      ] as const) {
+        link.#sockets.add(from);
+        from.on("data", (bytes) => {
+          if (!link.#isCut && !to.write(bytes)) from.pause();
+        });
+        to.on("drain", () => from.resume());
+        from.on("error", () => undefined);
+        from.on("close", () => {
+          link.#sockets.delete(from);
+          if (!link.#isCut) to.destroy();
+        });
+      }
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const address = server.address();
+    link.port = typeof address === "object" && address !== null ? address.port : 0;
+    t.teardown(() => {
+      link.mend();
+      server.close();
+    });
+    return link;
+  }
+
+  /** What was on its way is lost, and what comes is. */
+  cut(): void {
+    this.#isCut = true;
+  }
+
+  /** The connections that were there are gone, and others can be made. */
+  mend(): void {
+    this.#isCut = false;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+}
+
 /** The nodes of a fleet, of which each has some repositories. */
 export interface FleetSite {
   readonly names: readonly string[];
@@ -74,10 +123,21 @@ export interface FleetSite {
   readonly authority: TestAuthority;
   /** HOST:PORT of the nodes. */
   readonly addresses: readonly string[];
+  /** By node, over which the others reach it. */
+  readonly links: readonly Link[];
+}
+
+/** How the nodes of a fleet are arranged; usually each is on this host, with repositories of its own. */
+export interface FleetShape {
+  readonly names?: readonly string[];
+  /** Groups of nodes with the same repositories, as in `fleet.replicas`. */
+  readonly replicas?: readonly string[];
+  /** The addresses of the nodes, and what runs a process at each. */
+  readonly hosts?: readonly { readonly address: string; readonly wrapper: readonly string[] }[];
 }
 
 /**
- * Starts a node for each list of configured repositories; resolves when all can be searched. `nodeNames` may have more nodes than
+ * Starts a node for each list of configured repositories; resolves when all can be searched. `names` may have more nodes than
  * lists: those are not started.
  */
 export async function startFleet(
@@ -85,11 +145,14 @@ export async function startFleet(
   repositories: readonly (readonly object[])[],
   configuration: object = {},
   args: readonly string[] = [],
-  names: readonly string[] = repositories.map((_, i) => `node-${i}`),
+  { names = repositories.map((_, i) => `node-${i}`), replicas = [], hosts }: FleetShape = {},
 ): Promise<FleetSite> {
   const authority = new TestAuthority(t);
-  const ports = await freePorts(names.length);
-  const addresses = ports.map((port) => `127.0.0.1:${port}`);
+  const ports = hosts?.map(() => 7_181) ?? (await freePorts(names.length));
+  const hasLinks = replicas.length > 0 && hosts === undefined;
+  const links = hasLinks ? await Promise.all(ports.map((port) => Link.start(t, port))) : [];
+  const hostOf = (i: number): string => hosts?.[i].address ?? "127.0.0.1";
+  const addresses = ports.map((port, i) => `${hostOf(i)}:${links.at(i)?.port ?? port}`);
   const nodes = names.map((name, i) => `${name}=${addresses[i]}`);
   const starts = await Promise.all(
     repositories.map(async (own, i) => {
@@ -97,9 +160,11 @@ export async function startFleet(
       const config = join(data, "..", `${data.slice(data.lastIndexOf("/") + 1)}.jsonc`);
       t.teardown(() => removeFolder(config));
       const identity = authority.issue(`URI:trawl://test/${names[i]}`);
-      const fleet = { node: names[i], id: "test", nodes, ...identity };
+      const listen = `${hostOf(i)}:${ports[i]}`;
+      const fleet = { node: names[i], id: "test", nodes, replicas, listen, ...identity };
       writeFileSync(config, JSON.stringify({ fleet, repositories: own, ...configuration }));
-      return () => testDaemon(t, ["--config", config, ...args], data);
+      const wrapper = hosts?.[i].wrapper ?? [];
+      return () => testDaemon(t, ["--config", config, "--listen", `${hostOf(i)}:0`, ...args], data, {}, wrapper);
     }),
   );
   const started = await Promise.all(starts.map((start) => start()));
@@ -110,5 +175,5 @@ export async function startFleet(
     await until("its repositories can be searched", () => isReady(node));
   };
   for (const node of started) await until("its repositories can be searched", () => isReady(node));
-  return { names, nodes: started, restart, authority, addresses };
+  return { names, nodes: started, restart, authority, addresses, links };
 }

@@ -7,6 +7,8 @@ import type { OptionValues } from "./options.js";
 /** The options of `fleet`, as its parts use them. */
 export interface FleetOptions {
   readonly nodes: readonly NodeAddress[];
+  /** Names of nodes that have the same repositories. */
+  readonly replicas: readonly (readonly string[])[];
   /** HOST:PORT */
   readonly listen: string;
 }
@@ -14,14 +16,37 @@ export interface FleetOptions {
 type Values = OptionValues["fleet"];
 
 /** Throws `bad-config` for nodes that are no fleet with this node in it. */
-export function readFleetNodes({ node, nodes, listen }: Pick<Values, "node" | "nodes" | "listen">): FleetOptions {
+export function readFleetNodes({
+  node,
+  nodes,
+  replicas,
+  listen,
+}: Pick<Values, "node" | "nodes" | "replicas" | "listen">): FleetOptions {
   const parsed = nodes.map(parseNode);
   if (parsed.length > nodesMax) throw bad(`fleet.nodes: at most ${nodesMax} nodes are possible`);
   const twice = parsed.find(({ name }, i) => parsed.findIndex((other) => other.name === name) < i);
   if (twice !== undefined) throw bad(`fleet.nodes: there are two nodes with the name ${twice.name}`);
   const own = parsed.find(({ name }) => name === node);
   if (own === undefined) throw bad(`fleet.nodes: it lacks ${node}, which is fleet.node: add ${node}=HOST:PORT`);
-  return { nodes: parsed, listen: listen || own.address };
+  return { nodes: parsed, replicas: readReplicas({ nodes, replicas }), listen: listen || own.address };
+}
+
+/** Throws `bad-config` for groups of nodes that are none. */
+export function readReplicas({ nodes, replicas }: Pick<Values, "nodes" | "replicas">): FleetOptions["replicas"] {
+  const groups = replicas.map((text) => text.split(",").map((name) => name.trim()));
+  const names = groups.flat();
+  const unknown = names.find((name) => !nodes.some((node) => node.startsWith(`${name}=`)));
+  if (unknown !== undefined) throw badReplicas(`${JSON.stringify(unknown)} is not in fleet.nodes`);
+  const twice = names.find((name, i) => names.indexOf(name) < i);
+  if (twice !== undefined) throw badReplicas(`node ${twice} is named twice`);
+  const alone = groups.find((group) => group.length < 2);
+  if (alone !== undefined)
+    throw badReplicas(`${JSON.stringify(alone[0])} must be several nodes, such as ${alone[0]},NAME`);
+  return groups;
+}
+
+function badReplicas(message: string): TrawlError {
+  return bad(`fleet.replicas: ${message}`);
 }
 
 const hostAndPort = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}$/;

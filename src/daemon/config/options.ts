@@ -585,6 +585,12 @@ export const optionTable = {
     description:
       "All nodes of the fleet as NAME=HOST:PORT, this one among them, with the addresses at which the others reach their fleet.listen. The same list in the same order on all of them: add nodes at its end.",
   },
+  "fleet.replicas": {
+    kind: "strings",
+    default: [],
+    description:
+      "Nodes that have the same repositories, as NAME,NAME: searches ask the first one of them that is there, and go on at another one if it is lost. The same list on all nodes. Nothing if each repository is on one node.",
+  },
   "fleet.listen": {
     kind: "string",
     default: "",

@@ -16,11 +16,12 @@ export async function joinFleet(
 ): Promise<FleetNodes | undefined> {
   if (fleet.node === "") return undefined;
   const { FleetNodes } = await import("../../search/fleet/fleet-nodes.js");
-  const { nodes, listen } = readFleetNodes(fleet);
+  const { nodes, replicas, listen } = readFleetNodes(fleet);
   const { host, port } = splitAddress(listen);
   const joined = new FleetNodes({
     identity: readFleetIdentity(fleet),
     nodes,
+    replicas,
     listenHost: host,
     listenPort: port,
     version: programVersion(),

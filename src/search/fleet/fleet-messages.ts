@@ -1,9 +1,10 @@
+import { TrawlError } from "../../base/errors.js";
 import { isObject } from "../../base/is-object.js";
 import { fileKinds } from "../../model/file-kind.js";
 import type { SearchRequest } from "../../model/search-request.js";
 import type { Omission, ReceiptRepository } from "../../model/stream-events.js";
 import type { Lane } from "../../protocol/messages.js";
-import type { Tally } from "../../protocol/result-batch.js";
+import { markBytes, marksMax, secretBytes, type Tally } from "../../protocol/result-batch.js";
 import { noStats } from "../../protocol/search-options.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
 import {
@@ -21,13 +22,16 @@ import {
   tuple,
   word,
 } from "../../wire/shapes.js";
+import type { PinnedRevision } from "../source/search-fleet.js";
 import type { Listed, SearchPart } from "../source/search-part.js";
 
 /**
  * What is said over a channel of one search.
  *
- *     coordinator → leaf    ask (body: Asked), go, credit*, late*, stop
+ *     coordinator → leaf    ask (body: Asked), sent*, go, credit*, late*, stop
  *     leaf → coordinator    prepared, (batch | found | state)*, end; or failed, or refused before end
+ *
+ * Or, between nodes that should have the same repositories: `compare`, and `holds`.
  *
  * The leaf chooses its repositories for `ask`, says what it has chosen, and searches after `go`, which may follow `ask` at once.
  * After `stop` it ends as soon as it can.
@@ -40,6 +44,12 @@ export interface Asked {
   readonly lane: Lane;
   readonly timeoutsMs: readonly number[];
   readonly isSuggestible: boolean;
+  /** Of which results are known already, from another leaf. */
+  readonly pinned: readonly PinnedRevision[];
+  /** The secret of marks; undefined if results need none, because nobody else could go on behind them. */
+  readonly secret: Uint8Array | undefined;
+  /** Records of marks that follow. */
+  readonly sentCount: number;
 }
 
 /** Names in a list that crosses: the others are counted. */
@@ -47,6 +57,9 @@ export const wireNamesMax = 1_000;
 
 /** Items of each list of a receipt that cross: as many as the event shows. */
 export const wireReceiptItemsMax = 100;
+
+/** Repositories that a node lists, if it has no more, for one that should have the same. */
+export const holdingsItemsMax = 1_000;
 
 /** More than any coordinator grants or returns at once. */
 export const creditBytesMax = 1024 * 1024 * 1024;
@@ -72,6 +85,12 @@ const asked = object({
   request: object({ query: text(1024 * 1024), receipt: choice(["none", "report", "strict"]), viewer }),
   timeoutsMs: list(positive, optionsMax),
   isSuggestible: flag,
+  pinned: list(object({ repository: name, typed: name, commit: text(64) }), entriesMax),
+  sentCount: atMost(marksMax),
+  secret: optional((value, place) => {
+    if (value instanceof Uint8Array && value.length === secretBytes) return value;
+    throw new TrawlError("bad-request", `${place} must have ${secretBytes} bytes`);
+  }),
 });
 
 /** Throws `bad-request` for what no node of this version sends. The rest of a plan is checked by nobody: it comes from a node of the fleet. */
@@ -87,6 +106,12 @@ export const askHead = object({
   /** Bytes of results that the leaf may send before the coordinator returns credit. */
   creditBytes: atMost(creditBytesMax),
 });
+
+/** The body has marks of results that another leaf has counted and sent. */
+export const sentHead = object({ kind: choice(["sent"]) });
+
+/** Records of marks in one message. */
+export const sentRecordsMax = 16 * 1024;
 
 /** Matches that the leaf may count and send: the rest of what the search may. By result options, absent for no limit. */
 export const goHead = object({
@@ -182,8 +207,8 @@ const part: Shape<SearchPart> = object({
 });
 
 const tally = object({
-  /** Id, name, revision and matches. */
-  repositories: list(tuple(natural, name, name, natural), entriesMax),
+  /** Id, name, revision and matches; and the commit, or "" if there are no marks. */
+  repositories: list(tuple(natural, name, name, natural, text(64)), entriesMax),
   languages: list(tuple(name, natural), entriesMax),
   fileKinds: list(natural, fileKinds.length),
   contentMatches: natural,
@@ -228,7 +253,16 @@ const preparedHead = object({
   chosen: names,
 });
 
-const batchHead = object({ kind: choice(["batch"]), counts, tally, digest: optional(digest) });
+const batchHead = object({
+  kind: choice(["batch"]),
+  counts,
+  tally,
+  digest: optional(digest),
+  /** Of the body, at its end: records of marks. */
+  markBytes: natural,
+  /** Whether it is only the beginning of a tally: the rest, and the results, follow at once. */
+  isPart: flag,
+});
 
 const foundHead = object({
   kind: choice(["found"]),
@@ -248,6 +282,18 @@ const refusedHead = object({ kind: choice(["refused"]), sentence });
 /** The leaf cannot search: a sentence without its subject. */
 const failedHead = object({ kind: choice(["failed"]), reason: sentence });
 
+/** What a node has: digests of the names of its repositories, and of names with commits; and these, if they are few. */
+const holdsHead = object({
+  kind: choice(["holds"]),
+  count: natural,
+  names: digest,
+  commits: digest,
+  items: list(tuple(name, text(64)), holdingsItemsMax),
+});
+export type Holdings = Omit<Shaped<typeof holdsHead>, "kind">;
+
+export const compareHead = object({ kind: choice(["compare"]) });
+
 const endHead = object({ kind: choice(["end"]), counts, part, receipt: optional(receipt) });
 
 const fromLeaf = {
@@ -257,10 +303,19 @@ const fromLeaf = {
   state: stateHead,
   refused: refusedHead,
   failed: failedHead,
+  holds: holdsHead,
   end: endHead,
 } as const;
 
-const fromCoordinator = { ask: askHead, go: goHead, credit: creditHead, late: lateHead, stop: stopHead } as const;
+const fromCoordinator = {
+  compare: compareHead,
+  ask: askHead,
+  sent: sentHead,
+  go: goHead,
+  credit: creditHead,
+  late: lateHead,
+  stop: stopHead,
+} as const;
 
 type MessageOf<Table extends Readonly<Record<string, Shape<unknown>>>> = {
   [Kind in keyof Table]: Shaped<Table[Kind]>;
@@ -362,12 +417,16 @@ export function cutPart(whole: SearchPart): SearchPart {
   };
 }
 
-export function writeTally(counted: Tally, nameOf: (repositoryId: number) => string): WireTally {
+export function writeTally(
+  counted: Tally,
+  nameOf: (repositoryId: number) => string,
+  commits: ReadonlyMap<string, string> | undefined,
+): WireTally {
   return {
     repositories: [...counted.repositories].map(([key, count]) => {
       const at = key.indexOf("@");
       const id = Number(key.slice(0, at));
-      return [id, nameOf(id), key.slice(at + 1), count] as const;
+      return [id, nameOf(id), key.slice(at + 1), count, commits?.get(key) ?? ""] as const;
     }),
     languages: [...counted.languages],
     fileKinds: counted.fileKinds,
@@ -426,6 +485,12 @@ function splitList<Item extends readonly (string | number)[]>(items: readonly It
     pieces[pieces.length - 1].push(item);
   }
   return pieces;
+}
+
+/** Throws `bad-request`. The bytes are copied: they are kept for longer than their message. */
+export function readMarks(bytes: Uint8Array): Uint32Array {
+  if (bytes.length % markBytes !== 0) throw new TrawlError("bad-request", `marks of ${bytes.length} bytes`);
+  return new Uint32Array(new Uint8Array(bytes).buffer);
 }
 
 export function readTally(counted: WireTally): Tally {

@@ -1,19 +1,27 @@
-import { TrawlError } from "../../base/errors.js";
+import { randomBytes } from "node:crypto";
+import { callEvery, type PendingCall } from "../../base/deadline.js";
+import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
 import type { Metrics } from "../../base/metrics.js";
+import { resultWhileYielding } from "../../base/yielding.js";
 import type { SearchRequest } from "../../model/search-request.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
 import type { NodeIdentity } from "../../wire/identity.js";
 import { type NodeAddress, NodeClient } from "../../wire/node-client.js";
 import { NodeServer } from "../../wire/node-server.js";
+import { secretBytes } from "../../protocol/result-batch.js";
 import { creditBytes } from "../limits/search-limits.js";
 import { type LeafServices, nodeIdSpan, type SearchFleet } from "../source/search-fleet.js";
 import type { SearchSource, SourcedSearch, SourceRoot } from "../source/search-source.js";
 import { LeafSearch } from "./leaf-search.js";
-import { RemoteSource } from "./remote-source.js";
+import { askHoldings, compareHoldings, holdingsInSteps, ReplicaDifferences } from "./replica-check.js";
+import { type RemoteNode, RemoteSource } from "./remote-source.js";
 
 /** All leaves together may send what a search of one host may have unread, and each of them at least this. */
 const leafCreditMin = 64 * 1024;
+
+/** How often nodes that should have the same repositories compare them. */
+const compareMs = 60_000;
 
 /** Searches for other nodes at the same time. */
 const leafSearchesMax = 1_000;
@@ -22,6 +30,8 @@ export interface FleetSettings {
   readonly identity: NodeIdentity;
   /** All nodes, this one among them, in the order in which their repositories are numbered. */
   readonly nodes: readonly NodeAddress[];
+  /** Names of nodes that have the same repositories. Those that are in no group have repositories of their own. */
+  readonly replicas: readonly (readonly string[])[];
   readonly listenHost: string;
   readonly listenPort: number;
   /** Of the program: nodes of another one are refused. */
@@ -29,7 +39,10 @@ export interface FleetSettings {
   readonly workerCount: number;
   readonly searcher: LeafServices;
   readonly log: Log;
-  readonly metrics: Pick<Metrics, "fleetSearchesRunning">;
+  readonly metrics: Pick<
+    Metrics,
+    "fleetSearchesRunning" | "fleetFailovers" | "fleetNodeUp" | "fleetReplicaDifferences"
+  >;
 }
 
 /** The nodes of a fleet as one of them sees it: it searches with the others, and for them. */
@@ -38,17 +51,29 @@ export class FleetNodes implements SearchFleet {
   readonly #server: NodeServer;
   /** By index in the nodes; undefined for this one. */
   readonly #clients: readonly (NodeClient | undefined)[];
+  /** Indexes of the other nodes: those that have the same repositories are together. */
+  readonly #groups: readonly (readonly number[])[];
   readonly #leaves = new Set<LeafSearch>();
   readonly idBase: number;
+  readonly #differences: ReplicaDifferences;
+  #comparing: PendingCall | undefined;
+  #isComparing = false;
 
   constructor(settings: FleetSettings) {
     const { identity, nodes, version, log } = settings;
     this.#settings = settings;
+    this.#differences = new ReplicaDifferences(log);
     const others = nodes.filter(({ name }) => name !== identity.node);
     this.idBase = nodes.findIndex(({ name }) => name === identity.node) * nodeIdSpan;
-    this.#clients = nodes.map((node) =>
-      others.includes(node) ? new NodeClient(node, identity, version, log) : undefined,
-    );
+    this.#groups = groupNodes(settings);
+    this.#clients = nodes.map((node, i) => {
+      const isReplaceable = this.#groups.some((group) => group.length > 1 && group.includes(i));
+      const onConnection = (isThere: boolean): void =>
+        settings.metrics.fleetNodeUp.set({ node: node.name }, Number(isThere));
+      return others.includes(node)
+        ? new NodeClient(node, identity, version, log, isReplaceable, onConnection)
+        : undefined;
+    });
     this.#server = new NodeServer({
       identity,
       nodes: others.map(({ name }) => name),
@@ -72,13 +97,51 @@ export class FleetNodes implements SearchFleet {
 
   /** Resolves with the port. Rejects with `conflict` if the address is in use. */
   start(): Promise<number> {
+    this.#comparing = callEvery(compareMs, () => void this.compareReplicas());
     return this.#server.start(this.#settings.listenHost, this.#settings.listenPort);
   }
 
+  /** Compares this node with those that should have the same repositories. Never rejects. */
+  async compareReplicas(): Promise<void> {
+    const { identity, nodes, replicas, searcher, metrics, log } = this.#settings;
+    const peers = (replicas.find((group) => group.includes(identity.node)) ?? []).filter(
+      (name) => name !== identity.node,
+    );
+    if (peers.length === 0 || this.#isComparing) return;
+    this.#isComparing = true;
+    try {
+      const own = await resultWhileYielding(holdingsInSteps(searcher.repositories()));
+      for (const peer of peers) {
+        const client = this.#clients[nodes.findIndex(({ name }) => name === peer)];
+        const other = client && (await askHoldings((receiver) => client.open(receiver)));
+        const difference = other && compareHoldings(own, other, peer);
+        metrics.fleetReplicaDifferences.set({ node: peer }, difference?.count ?? 0);
+        this.#differences.note(peer, difference?.sentence);
+      }
+    } catch (error) {
+      log.info({ error: errorMessage(error) }, "nodes with the same repositories could not be compared");
+    } finally {
+      this.#isComparing = false;
+    }
+  }
+
   async stop(): Promise<void> {
+    this.#comparing?.cancel();
     for (const leaf of [...this.#leaves]) leaf.refuse("it is stopping");
     for (const client of this.#clients) client?.close();
     await this.#server.stop();
+  }
+
+  /** The nodes of a group that are there come first. */
+  #inOrder(group: readonly number[]): [RemoteNode, ...RemoteNode[]] {
+    const nodes = group.flatMap((i) => {
+      const client = this.#clients[i];
+      const { name } = this.#settings.nodes[i];
+      return client === undefined ? [] : [{ client, name, idBase: i * nodeIdSpan, open: client.open.bind(client) }];
+    });
+    const down = nodes.length === 1 ? [] : nodes.filter(({ client }) => client.isDown);
+    const [first, ...others] = [...nodes.filter((node) => !down.includes(node)), ...down];
+    return [first, ...others];
   }
 
   requireSearchable(request: SearchRequest, plan: SearchPlan): void {
@@ -95,22 +158,27 @@ export class FleetNodes implements SearchFleet {
     local: SearchSource,
     has: (repository: string) => boolean,
   ): readonly SearchSource[] {
-    const { identity, log, nodes } = this.#settings;
+    const { identity, log, nodes, metrics } = this.#settings;
     const owners = new Map<string, string>();
-    const claim = (repository: string, node: string): string => {
-      if (has(repository)) return identity.node;
+    const claim = (repository: string, claimer: string): string => {
+      if (has(repository)) return `node ${identity.node}`;
       const owner = owners.get(repository);
-      if (owner === undefined) owners.set(repository, node);
-      return owner ?? node;
+      if (owner === undefined) owners.set(repository, claimer);
+      return owner ?? claimer;
     };
-    const shared = { creditBytes: Math.max(leafCreditMin, Math.floor(creditBytes / nodes.length)), claim, log };
+    const shared = {
+      creditBytes: Math.max(leafCreditMin, Math.floor(creditBytes / nodes.length)),
+      claim,
+      secret: randomBytes(secretBytes),
+      log,
+      onFailover: () => metrics.fleetFailovers.inc(),
+    };
     // If they are run in turn, the others work meanwhile, and this one does not.
     const sources: SearchSource[] = [local];
     try {
-      for (const [i, client] of this.#clients.entries()) {
-        if (client === undefined) continue;
-        const node = { name: nodes[i].name, idBase: i * nodeIdSpan, open: client.open.bind(client) };
-        sources.push(new RemoteSource(search, root, node, shared));
+      for (const group of this.#groups) {
+        const [first, ...others] = this.#inOrder(group);
+        sources.push(new RemoteSource(search, root, [first, ...others], shared));
       }
     } catch (error) {
       for (const source of sources) source.release();
@@ -118,6 +186,20 @@ export class FleetNodes implements SearchFleet {
     }
     return sources;
   }
+}
+
+/**
+ * The nodes beside this one, and those with the same repositories as it: each group has the same repositories. All nodes ask those of
+ * a group in the order of the configuration, so that each repository is in the memory of one of them.
+ */
+function groupNodes({ identity, nodes, replicas }: FleetSettings): readonly (readonly number[])[] {
+  const groups = nodes.map(({ name }) => {
+    const names = replicas.find((group) => group.includes(name)) ?? [name];
+    const members = names.map((one) => nodes.findIndex((node) => node.name === one));
+    return names[0] === name ? members : [];
+  });
+  const own = nodes.findIndex(({ name }) => name === identity.node);
+  return groups.filter((group) => group.length > 0 && !group.includes(own));
 }
 
 function unavailable(subject: string): TrawlError {

@@ -3,9 +3,10 @@ import { assert, unreachable } from "../../base/assert.js";
 import { callAfter, callEvery, type PendingCall } from "../../base/deadline.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
+import { resultWhileYielding } from "../../base/yielding.js";
 import type { FoundCommit } from "../../protocol/commit-page.js";
 import { ControlBlock, endTaking, makeResultLimits, takeMatches, takenMatches } from "../../protocol/control-block.js";
-import { creditOfBatch } from "../../protocol/result-batch.js";
+import { creditOfBatch, markWords, SentMarks } from "../../protocol/result-batch.js";
 import type { FrameChannel, FrameReceiver } from "../../wire/frame-channel.js";
 import type { Frame } from "../../wire/frames.js";
 import { creditWaitMs, type SearchLimits } from "../limits/search-limits.js";
@@ -24,10 +25,12 @@ import {
   toLeafMessage,
   type WireReceipt,
   wireReceiptItemsMax,
+  readMarks,
   requireAsked,
   splitTally,
   writeTally,
 } from "./fleet-messages.js";
+import { holdingsInSteps } from "./replica-check.js";
 
 /** How often a leaf says how far it is. */
 const stateMs = 200;
@@ -62,14 +65,18 @@ export class LeafSearch implements FrameReceiver, SourceListener {
   readonly #environment: LeafEnvironment;
   readonly #askWait: PendingCall;
   #asked: Asked | undefined;
+  /** Whether no search is wanted, but what this node has. */
+  #isComparing = false;
   #creditBytes = 0;
+  /** Marks of results that another leaf has sent. */
+  #sent: { readonly marks: SentMarks; left: number } | undefined;
   #chosen: ChosenHere | undefined;
   #go: Extract<CoordinatorMessage, { kind: "go" }> | undefined;
   #stop: Extract<CoordinatorMessage, { kind: "stop" }> | undefined;
   #running: Running | undefined;
   #isOver = false;
   /** Bytes of results for which the coordinator has not returned credit. */
-  unreadBytes = 0;
+  #owedBytes = 0;
   #states: PendingCall | undefined;
   #sentState = "";
   #hasFailed = false;
@@ -90,6 +97,11 @@ export class LeafSearch implements FrameReceiver, SourceListener {
     this.#askWait = callAfter(askWaitMs, () => this.#fail("it was not told what to search"));
   }
 
+  /** A coordinator that returns credit without reading gets no more than one that does neither. */
+  get unreadBytes(): number {
+    return Math.max(this.#owedBytes, this.#channel().waitingBytes);
+  }
+
   get pendingBytes(): number {
     return this.unreadBytes;
   }
@@ -97,20 +109,30 @@ export class LeafSearch implements FrameReceiver, SourceListener {
   frame({ head, body }: Frame): void {
     const message = toCoordinatorMessage(head);
     switch (message.kind) {
+      case "compare":
+        assertTurn(this.#asked === undefined && !this.#isComparing, "compare");
+        this.#isComparing = true;
+        this.#askWait.cancel();
+        return void this.#compare();
       case "ask":
-        assertTurn(this.#asked === undefined, "ask");
+        assertTurn(this.#asked === undefined && !this.#isComparing, "ask");
         this.#askWait.cancel();
         this.#creditBytes = message.creditBytes;
         this.#asked = requireAsked(deserialize(body));
+        if (this.#asked.sentCount > 0)
+          this.#sent = { marks: SentMarks.allocate(this.#asked.sentCount), left: this.#asked.sentCount };
         void this.#prepare(this.#asked, message.timeoutMs);
         return;
+      case "sent":
+        assertTurn(this.#asked !== undefined && this.#go === undefined, "sent");
+        return this.#addSent(body);
       case "go":
-        assertTurn(this.#asked !== undefined && this.#go === undefined, "go");
+        assertTurn(this.#asked !== undefined && this.#go === undefined && (this.#sent?.left ?? 0) === 0, "go");
         this.#go = message;
         return this.#begin();
       case "credit":
         assertTurn(this.#go !== undefined, "credit");
-        this.unreadBytes = Math.max(0, this.unreadBytes - message.bytes);
+        this.#owedBytes = Math.max(0, this.#owedBytes - message.bytes);
         this.#running?.source.goOn();
         return;
       case "late":
@@ -126,6 +148,15 @@ export class LeafSearch implements FrameReceiver, SourceListener {
       default:
         unreachable(message);
     }
+  }
+
+  #addSent(body: Uint8Array): void {
+    const records = readMarks(body);
+    const count = records.length / markWords;
+    if (this.#sent === undefined || count > this.#sent.left)
+      throw new TrawlError("bad-request", `${count} marks more than were announced`);
+    this.#sent.left -= count;
+    this.#sent.marks.add(records);
   }
 
   closed(): void {
@@ -144,10 +175,21 @@ export class LeafSearch implements FrameReceiver, SourceListener {
     this.#fail(reason);
   }
 
-  async #prepare({ plan, request }: Asked, timeoutMs: number): Promise<void> {
+  async #compare(): Promise<void> {
+    try {
+      const holdings = await resultWhileYielding(holdingsInSteps(this.#environment.searcher.repositories()));
+      this.#send({ kind: "holds", ...holdings });
+      this.#channel().finish();
+    } catch (error) {
+      this.#fail(errorMessage(error));
+    }
+    this.#end();
+  }
+
+  async #prepare({ plan, request, pinned }: Asked, timeoutMs: number): Promise<void> {
     try {
       const isWanted = (): boolean => !this.#channel().isClosed;
-      const chosen = await this.#environment.searcher.chooseHere(plan, request, timeoutMs, isWanted);
+      const chosen = await this.#environment.searcher.chooseHere(plan, request, timeoutMs, isWanted, pinned);
       if (chosen === undefined || this.#isOver) {
         chosen?.release();
         return this.#end();
@@ -175,7 +217,7 @@ export class LeafSearch implements FrameReceiver, SourceListener {
     const [asked, chosen, go, stop] = [this.#asked, this.#chosen, this.#go, this.#stop];
     if (asked === undefined || chosen === undefined || this.#running !== undefined || this.#isOver) return;
     if (go === undefined && stop === undefined) return;
-    const { plan, request, lane, timeoutsMs, isSuggestible } = asked;
+    const { plan, request, lane, timeoutsMs, isSuggestible, secret } = asked;
     const { matchCountMax = 0, displayCountMax = 0, optionsMax } = go ?? {};
     const control = ControlBlock.allocate(workerCount, this.#creditBytes, creditWaitMs);
     const countMax = optionsMax ?? plan.resultOptions.map(() => undefined);
@@ -189,13 +231,18 @@ export class LeafSearch implements FrameReceiver, SourceListener {
       lane,
       isSpread: true,
     } as const;
-    const search = { request, plan, limits, control, claims: undefined, startedMs: performance.now() };
+    const marks = secret && { secret: Uint8Array.from(secret), sent: this.#sent?.marks.memory };
+    const search = { request, plan, limits, control, claims: undefined, startedMs: performance.now(), marks };
     const root = { listener: this, pace: this, stopped: this.#stopped, late: this.#late };
     const running = { source: chosen.open(search, root), control, limits };
     this.#running = running;
     this.#endOptions([...this.#late.options]);
     if (stop !== undefined) this.#stopRunning(running);
-    this.#states = callEvery(stateMs, () => this.#guarded(() => this.#sendState(false)));
+    this.#states = callEvery(stateMs, () => {
+      this.#guarded(() => this.#sendState(false));
+      // What waited to be sent is sent, which nobody tells.
+      running.source.goOn();
+    });
     void this.#run(running);
   }
 
@@ -270,24 +317,26 @@ export class LeafSearch implements FrameReceiver, SourceListener {
     this.onEnd();
   }
 
-  #send(message: LeafMessage, body?: Uint8Array, release?: () => void): void {
+  #send(message: LeafMessage, body?: Uint8Array, release?: () => void, more?: Uint8Array): void {
     toLeafMessage(message);
-    this.#channel().send(message, body, release);
+    this.#channel().send(message, body, release, more);
   }
 
   batch(batch: SourcedBatch, release: () => void): void {
     let isSent = false;
     this.#guarded(() => {
-      const { bytes, tally, digest, selected } = batch;
-      this.unreadBytes += creditOfBatch({ bytes, tally });
+      const { bytes, tally, digest, selected, marks } = batch;
+      this.#owedBytes += creditOfBatch({ bytes, tally });
       const nameOf = (id: number): string => this.#running?.source.nameOf(id) ?? "";
       const counts = this.#counts();
-      const [first, ...others] = splitTally(writeTally(tally, nameOf));
-      const head = { kind: "batch", counts, tally: first, digest: digest && toWords(digest) } as const;
-      toLeafMessage(head);
-      this.#channel().send(head, bytes, release);
+      const tallies = splitTally(writeTally(tally, nameOf, marks?.commits));
+      const common = { kind: "batch", counts, markBytes: 0 } as const;
+      // The results come last: whoever loses this node in between has none of them.
+      for (const part of tallies.slice(1)) this.#send({ ...common, tally: part, digest: undefined, isPart: true });
+      const markBytes = marks?.records.byteLength ?? 0;
+      const head = { ...common, tally: tallies[0], digest: digest && toWords(digest), markBytes, isPart: false };
+      this.#send(head, bytes, release, marks && new Uint8Array(marks.records.buffer, 0, markBytes));
       isSent = true;
-      for (const more of others) this.#send({ kind: "batch", counts, tally: more, digest: undefined });
       for (const found of selected) this.#sendFound(found);
     });
     if (!isSent) release();
@@ -301,7 +350,7 @@ export class LeafSearch implements FrameReceiver, SourceListener {
     const { key, optionsIndex, repositoryId, repository, revision, kind } = result;
     if (!this.#countFound(result)) return;
     const body = Buffer.from(result.json());
-    this.unreadBytes += body.length;
+    this.#owedBytes += body.length;
     this.#send({ kind: "found", key, optionsIndex, repositoryId, repository, revision, resultKind: kind }, body);
   }
 

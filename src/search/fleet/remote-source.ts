@@ -7,14 +7,14 @@ import { callAfter, type PendingCall } from "../../base/deadline.js";
 import type { Omission, ReceiptPage, ReceiptRepository } from "../../model/stream-events.js";
 import { emptyDigest } from "../../native/kernel/result-digest.js";
 import { takenMatches } from "../../protocol/control-block.js";
-import { creditOfBatch } from "../../protocol/result-batch.js";
+import { creditOfBatch, markBytes, markWords, marksMax } from "../../protocol/result-batch.js";
 import type { FrameChannel, FrameReceiver } from "../../wire/frame-channel.js";
 import type { Frame } from "../../wire/frames.js";
 import { countUnlimited, isShared } from "../limits/search-limits.js";
 import { listOmissions, type OmissionGroup, type ReceiptPart } from "../source/receipt-part.js";
 import { type ExcludedRepository, join, type Listed, type SearchPart, sentencesMax } from "../source/search-part.js";
 import type { SearchSource, SourcedSearch, SourceRoot } from "../source/search-source.js";
-import { nodeIdSpan } from "../source/search-fleet.js";
+import { nodeIdSpan, type PinnedRevision } from "../source/search-fleet.js";
 import {
   type Asked,
   type CoordinatorMessage,
@@ -22,10 +22,13 @@ import {
   type LeafCounts,
   type LeafMessage,
   noCounts,
+  readMarks,
   readTally,
+  sentRecordsMax,
   toCoordinatorMessage,
   toLeafMessage,
   type WireReceipt,
+  type WireTally,
 } from "./fleet-messages.js";
 
 /** Credit is returned in amounts of this, and all of it when the client has read everything. */
@@ -39,6 +42,9 @@ const limitGraceMs = 250;
 
 /** Heads that are held in any case. */
 const heldHeadBytesMin = 4 * 1024 * 1024;
+
+/** How often a search goes on at another node: nodes that die one after the other must not hold it up for ever. */
+const failoversMax = 4;
 
 /** What a message takes of the memory for messages that wait, beside its body. */
 const heldMessageBytes = 256;
@@ -54,13 +60,18 @@ export interface RemoteNode {
 /** What the sources of one search on several nodes have in common. */
 export interface SharedSearch {
   readonly creditBytes: number;
-  /** Names the node that has a repository, as far as it has told; the first one that claims it keeps it. */
-  readonly claim: (repository: string, node: string) => string;
+  /** Says on which nodes a repository is, as far as they have told; the first ones that claim it keep it. */
+  readonly claim: (repository: string, owner: string) => string;
+  /** Of all marks of the search. */
+  readonly secret: Uint8Array;
   readonly log: Log;
+  /** Called when a search goes on at another node. */
+  readonly onFailover: () => void;
 }
 
 /**
- * The source of a search that is another node: it tells the node, its *leaf*, what to search, and passes on what the leaf finds.
+ * The source of a search that is another node, or several that have the same repositories, of which one is asked: it tells the node,
+ * its *leaf*, what to search, and passes on what the leaf finds.
  *
  * The leaf counts matches within the part of the limits that it was granted, and says how many; they are added to the counts of
  * the search before the root gets them. What it says is checked, and whoever says what cannot be is left out from then on,
@@ -74,12 +85,20 @@ export interface SharedSearch {
  *     it has found more, or waits for credit         it is asked again, with what is left
  *
  * So a search that finds less than its limit takes as long as the slowest node, and every search is exact.
+ *
+ * If a leaf is lost and another node has the same repositories, that one is asked to go on. Its shards are others, so what was
+ * passed on is told by marks: it searches everything again, and neither counts nor writes what has a mark. Of the commits of which
+ * there are results it searches no others. What was counted and not passed on is taken from the counts again.
  */
 export class RemoteSource implements SearchSource, FrameReceiver {
   readonly changes = undefined;
   readonly #search: SourcedSearch;
   readonly #root: SourceRoot;
-  readonly #node: RemoteNode;
+  /** The node that is asked, and those that may be asked instead. */
+  #node: RemoteNode;
+  readonly #others: RemoteNode[];
+  /** All of them, as in sentences. */
+  readonly #owner: string;
   readonly #shared: SharedSearch;
   #channel: FrameChannel;
   readonly #ended: Promise<void>;
@@ -110,19 +129,37 @@ export class RemoteSource implements SearchSource, FrameReceiver {
   /** Bytes of the leaf for which no credit was returned. */
   #owedBytes = 0;
   readonly #sentLate = new Set<number>();
+  /** By the first id that some node gave it. */
   readonly #names = new Map<number, string>();
+  readonly #ids = new Map<string, number>();
+  /** By the id of the node that is asked. */
+  readonly #idsHere = new Map<number, number>();
+  readonly #passed: PassedResults;
+  #failovers = 0;
+  /** What the nodes that were asked before had chosen, and this one does not have. */
+  #chosenBefore: Listed<string> | undefined;
+  #missingHere: Listed<ExcludedRepository> = { count: 0, first: [] };
+  /** The beginnings of a tally, until its end comes with the results. */
+  #tallies: { readonly parts: WireTally[]; headBytes: number } = { parts: [], headBytes: 0 };
 
-  constructor(search: SourcedSearch, root: SourceRoot, node: RemoteNode, shared: SharedSearch) {
+  constructor(
+    search: SourcedSearch,
+    root: SourceRoot,
+    nodes: readonly [RemoteNode, ...RemoteNode[]],
+    shared: SharedSearch,
+  ) {
     this.#search = search;
     this.#root = root;
-    this.#node = node;
+    [this.#node, ...this.#others] = nodes;
+    this.#owner = `node${nodes.length > 1 ? "s" : ""} ${nodes.map(({ name }) => name).join(" and ")}`;
+    this.#passed = new PassedResults(nodes.length > 1 && mayHaveMarks(search));
     this.#shared = shared;
     this.#part = emptyPart(search.plan);
     this.#ended = new Promise((resolve) => {
       this.#resolve = resolve;
     });
     if (isShared(search.limits)) this.#held = new HeldMessages();
-    this.#channel = node.open(this);
+    this.#channel = this.#node.open(this);
     this.#ask();
     this.#go();
   }
@@ -131,9 +168,13 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     const { plan, request, limits } = this.#search;
     const asked = { ...request, origin: undefined, viewer: { ...request.viewer, credential: undefined } };
     const { lane, timeoutsMs, isSuggestible } = limits;
-    const body: Asked = { plan, request: asked, lane, timeoutsMs, isSuggestible };
+    const passed = this.#passed;
+    const secret = passed.hasMarks ? this.#shared.secret : undefined;
+    const { pinned, recordCount: sentCount } = passed;
+    const body: Asked = { plan, request: asked, lane, timeoutsMs, isSuggestible, pinned, secret, sentCount };
     const timeoutMs = Math.ceil(Math.max(...timeoutsMs));
     this.#send({ kind: "ask", timeoutMs, creditBytes: this.#shared.creditBytes }, serialize(body));
+    for (const records of passed.records()) this.#send({ kind: "sent" }, records);
   }
 
   /** What the limits of the search have left. */
@@ -212,8 +253,8 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     this.#held = undefined;
     this.#isLeafParked = held.isParked;
     this.#channel.resume();
-    for (const { message, body } of held.messages) this.#take(message, body);
-    if (held.end !== undefined) this.#take(held.end, new Uint8Array());
+    for (const { message, body, headBytes } of held.messages) this.#take(message, body, headBytes);
+    if (held.end !== undefined) this.#take(held.end, new Uint8Array(), 0);
   }
 
   #askAgain(): void {
@@ -265,7 +306,7 @@ export class RemoteSource implements SearchSource, FrameReceiver {
   }
 
   finish(): void {
-    if (this.#state !== "closed") this.#lose("it did not end in time");
+    if (this.#state !== "closed") this.#nameLost("it did not end in time");
     this.#isFinal = true;
   }
 
@@ -274,8 +315,11 @@ export class RemoteSource implements SearchSource, FrameReceiver {
   }
 
   part(): SearchPart {
-    if (this.#lost === undefined) return this.#part;
     const { failures, excluded } = this.#part;
+    if (this.#lost === undefined)
+      return this.#missingHere.count === 0
+        ? this.#part
+        : { ...this.#part, excluded: join(excluded, this.#missingHere, sentencesMax), isRepeatable: false };
     return {
       ...this.#part,
       excluded: join(excluded, this.#notSearched, sentencesMax),
@@ -285,35 +329,24 @@ export class RemoteSource implements SearchSource, FrameReceiver {
   }
 
   get #sentence(): string {
-    return `node ${this.#node.name} was not searched completely: ${this.#lost}`;
+    return `${this.#failovers === 0 ? `node ${this.#node.name} was` : `${this.#owner} were`} not searched completely: ${this.#lost}`;
   }
 
   /** The repositories of a lost leaf. */
   get #notSearched(): Listed<ExcludedRepository> {
     const reason = this.#sentence;
-    const { count, first } = this.#chosen ?? { count: 1, first: [`all repositories of node ${this.#node.name}`] };
+    const all = { count: 1, first: [`all repositories of ${this.#owner}`] };
+    const { count, first } = this.#chosen ?? this.#chosenBefore ?? all;
     return { count, first: first.map((repository) => ({ repository, reason, isLate: false, isOfLostNode: true })) };
   }
 
   receipt(): Promise<ReceiptPart> {
-    if (this.#state !== "closed") this.#lose("it did not end in time");
-    return Promise.resolve(new RemoteReceipt(this.#receipt, this.#lost === undefined ? [] : this.#lostGroups()));
-  }
-
-  #lostGroups(): OmissionGroup[] {
-    const { count, first } = this.#notSearched;
-    return [
-      {
-        reason: "repository-excluded",
-        count,
-        isGap: true,
-        item: (i) => {
-          const one = first.at(i);
-          return one && { reason: "repository-excluded", repository: one.repository, detail: one.reason };
-        },
-      },
-      listOmissions("failure", [this.#sentence], (detail) => ({ detail })),
-    ];
+    if (this.#state !== "closed") this.#nameLost("it did not end in time");
+    const lost =
+      this.#lost === undefined
+        ? listExcluded(this.#missingHere)
+        : [...listExcluded(this.#notSearched), listOmissions("failure", [this.#sentence], (detail) => ({ detail }))];
+    return Promise.resolve(new RemoteReceipt(this.#receipt, lost));
   }
 
   nameOf(repositoryId: number): string | undefined {
@@ -324,7 +357,7 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     this.#checked(() => {
       const message = toLeafMessage(head);
       if (this.#held === undefined || message.kind === "prepared" || message.kind === "failed")
-        this.#take(message, body);
+        this.#take(message, body, headBytes);
       else this.#hold(this.#held, message, body, headBytes);
       this.#sendLate();
       this.#sendLimit();
@@ -337,7 +370,8 @@ export class RemoteSource implements SearchSource, FrameReceiver {
       work();
     } catch (error) {
       if (!(error instanceof TrawlError) || error.code !== "bad-request") throw error;
-      this.#lose(`it sent what it may not: ${error.message}`, this.#doubled ?? "its answer was not accepted");
+      const said = this.#doubled ?? "its answer was not accepted";
+      this.#lose(`it sent what it may not: ${error.message}`, said, true);
     }
   }
 
@@ -355,9 +389,11 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     this.#decide();
   }
 
-  #take(message: LeafMessage, body: Uint8Array): void {
+  #take(message: LeafMessage, body: Uint8Array, headBytes: number): void {
     const { listener } = this.#root;
     if (message.kind === "failed") return this.#lose(message.reason, "it could not search");
+    const isWhole = this.#tallies.parts.length === 0 || message.kind === "batch";
+    require(isWhole, `a message ${message.kind} within a tally`);
     require((message.kind === "prepared") !== this.#isPrepared, `a message ${message.kind} out of turn`);
     switch (message.kind) {
       case "prepared":
@@ -365,9 +401,9 @@ export class RemoteSource implements SearchSource, FrameReceiver {
         this.#takePart(message.part);
         this.#chosen = message.chosen;
         for (const name of message.chosen.first) this.#claim(name);
-        return;
+        return this.#compareChosen(message.chosen);
       case "batch":
-        this.#takeBatch(message, body);
+        this.#takeBatch(message, body, headBytes);
         return listener.advanced();
       case "found":
         this.#takeFound(message, body);
@@ -381,6 +417,8 @@ export class RemoteSource implements SearchSource, FrameReceiver {
       case "end":
         this.#addCounts(message.counts);
         return this.#takeLastWords(message);
+      case "holds":
+        throw new TrawlError("bad-request", "a message holds out of turn");
       default:
         unreachable(message);
     }
@@ -398,44 +436,104 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     this.#part = part;
   }
 
-  #takeBatch(message: Extract<LeafMessage, { kind: "batch" }>, bytes: Uint8Array): void {
-    for (const [id, name, , count] of message.tally.repositories) {
-      this.#learn(id, name);
-      this.#receivedMatches += count;
+  /** Names repositories that a node before this one has, and this one has not. */
+  #compareChosen(chosen: Listed<string>): void {
+    const before = this.#chosenBefore;
+    if (before === undefined) return;
+    const here = new Set(chosen.first);
+    const isListed = chosen.count === chosen.first.length;
+    const names = isListed ? before.first.filter((name) => !here.has(name)) : [];
+    const count = Math.max(names.length, before.count - chosen.count);
+    const reason = `it is not on node ${this.#node.name}, although fleet.replicas says that this node has the same repositories as a node that was lost`;
+    const first = names.length === 0 && count > 0 ? [`${count} repositories of ${this.#owner}`] : names;
+    this.#missingHere = { count, first: first.map((repository) => ({ repository, reason, isLate: false })) };
+  }
+
+  #takeBatch(message: Extract<LeafMessage, { kind: "batch" }>, body: Uint8Array, headBytes: number): void {
+    const { parts } = this.#tallies;
+    if (message.isPart) {
+      this.#tallies.headBytes += headBytes;
+      require(body.length === 0 && this.#tallies.headBytes <= tallyBytesMax, "a tally that is too long");
+      parts.push(message.tally);
+      return;
     }
+    this.#tallies = { parts: [], headBytes: 0 };
+    const end = body.length - message.markBytes;
+    require(end >= 0, "marks that are longer than their message");
+    const [marks, bytes] = [readMarks(body.subarray(end)), body.subarray(0, end)];
+    require(hasObjects(bytes), "results that are no objects");
+    const repositories = [...parts, message.tally].flatMap((tally) => tally.repositories);
+    const matchCount = repositories.reduce((sum, [, , , count]) => sum + count, this.#receivedMatches);
+    require(matchCount <= message.counts.matches, "more results than it has counted");
+    for (const [id, name] of repositories) this.#learn(id, name);
+    const empty = new Uint8Array(0);
+    const batches = [
+      ...parts.map((part) => ({ bytes: empty, tally: readTally(this.#withFirstIdsOf(part)), digest: undefined })),
+      {
+        bytes: this.#withFirstIds(bytes),
+        tally: readTally(this.#withFirstIdsOf(message.tally)),
+        digest: message.digest && Uint32Array.from(message.digest),
+      },
+    ];
     this.#addCounts(message.counts);
-    const tally = readTally(message.tally);
-    this.#owe(creditOfBatch({ bytes, tally }));
-    const digest = message.digest && Uint32Array.from(message.digest);
-    this.#root.listener.batch({ bytes, tally, digest, selected: [] }, () => undefined);
+    // Nothing of it is wrong, so all of it is passed on.
+    this.#receivedMatches = matchCount;
+    for (const [, repository, typed, , commit] of repositories) this.#passed.pin({ repository, typed, commit });
+    this.#passed.add(marks, bytes.length);
+    const groupCredit = batches.reduce((sum, { tally }) => sum + creditOfBatch({ bytes: empty, tally }), 0);
+    this.#owe(bytes.length + groupCredit);
+    for (const batch of batches) this.#root.listener.batch({ ...batch, selected: [] }, () => undefined);
   }
 
   #takeFound(message: Extract<LeafMessage, { kind: "found" }>, body: Uint8Array): void {
-    const json = Buffer.from(body).toString();
-    const { key, optionsIndex, repositoryId, repository, revision, resultKind: kind } = message;
+    const { key, optionsIndex, repositoryId: idHere, repository, revision, resultKind: kind } = message;
     require(optionsIndex < this.#search.plan.resultOptions.length, "result options that the query has not");
-    this.#learn(repositoryId, repository);
+    const repositoryId = this.#learn(idHere, repository);
     // As the leaf counts it.
     this.#owe(body.length);
-    const isOfRepository = kind === "owner" || key.startsWith(`${repositoryId}@`);
+    const isOfRepository = kind === "owner" || key.startsWith(`${idHere}@`);
     require(isOfRepository, "the key of a result of another repository");
-    this.#root.listener.found({ key, optionsIndex, repositoryId, repository, revision, kind, json: () => json });
+    const ownKey = kind === "owner" ? key : `${repositoryId}${key.slice(key.indexOf("@"))}`;
+    const json = Buffer.from(this.#withFirstIds(body)).toString();
+    if (kind === "directory") this.#passed.pin({ repository, typed: revision, commit: commitIn(json) });
+    const found = { key: ownKey, optionsIndex, repositoryId, repository, revision, kind, json: () => json };
+    this.#root.listener.found(found);
   }
 
-  #learn(repositoryId: number, name: string): void {
-    if (this.#names.has(repositoryId)) return;
+  /** The id by which the client knows the repository: the one that the first node which told of it has. */
+  #learn(idHere: number, name: string): number {
+    const known = this.#idsHere.get(idHere);
+    if (known !== undefined) return known;
     const { idBase } = this.#node;
-    require(repositoryId >= idBase &&
-      repositoryId < idBase + nodeIdSpan, `the repository ${repositoryId} of another node`);
-    this.#claim(name);
-    this.#names.set(repositoryId, name);
+    require(idHere >= idBase && idHere < idBase + nodeIdSpan, `the repository ${idHere} of another node`);
+    const first = this.#ids.get(name);
+    if (first === undefined) {
+      this.#claim(name);
+      this.#ids.set(name, idHere);
+      this.#names.set(idHere, name);
+    }
+    this.#idsHere.set(idHere, first ?? idHere);
+    return first ?? idHere;
+  }
+
+  #withFirstIdsOf(tally: WireTally): WireTally {
+    if (this.#failovers === 0) return tally;
+    const repositories = tally.repositories.map(
+      ([id, name, typed, count, commit]) => [this.#learn(id, name), name, typed, count, commit] as const,
+    );
+    return { ...tally, repositories };
+  }
+
+  /** Each node has ids of its own: in match objects of another one than the first, they are replaced. */
+  #withFirstIds(bytes: Uint8Array): Uint8Array {
+    return this.#failovers === 0 ? bytes : replaceIds(bytes, (id, name) => this.#learn(id, name));
   }
 
   /** Throws if another node has told that it has a repository with this name. */
   #claim(repository: string): void {
-    const owner = this.#shared.claim(repository, this.#node.name);
-    if (owner === this.#node.name) return;
-    this.#doubled = `node ${owner} has the repository ${repository} too: remove it from one of the two configurations`;
+    const owner = this.#shared.claim(repository, this.#owner);
+    if (owner === this.#owner) return;
+    this.#doubled = `${owner} has the repository ${repository} too: remove it from one of the two configurations`;
     throw new TrawlError("bad-request", this.#doubled);
   }
 
@@ -497,11 +595,52 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     });
   }
 
-  /** `reason` is for the log: it may have addresses and more of what clients may not know. They are told `said`. */
-  #lose(reason: string, said = reason): void {
+  /**
+   * `reason` is for the log: it may have addresses and more of what clients may not know. They are told `said`. `isWrong` says that
+   * what it answers is wrong, and not only missing.
+   */
+  #lose(reason: string, said = reason, isWrong = false): void {
+    if (this.#isFinal || this.#lost !== undefined) return;
+    if (!this.#failOver(reason, isWrong)) this.#nameLost(reason, said);
+  }
+
+  /** Goes on at another node that has the same repositories. False if there is none, or it could not know where. */
+  #failOver(reason: string, isWrong: boolean): boolean {
+    const { control } = this.#search;
+    if (this.#state !== "searching" || control.isStopped || this.#failovers >= failoversMax) return false;
+    if (!this.#passed.mayGoOn(this.#search.limits)) return false;
+    const next = this.#others.shift();
+    if (next === undefined) return false;
+    const { log, onFailover } = this.#shared;
+    log.warn({ node: this.#node.name, next: next.name }, `a search goes on at another node: ${reason}`);
+    onFailover();
+    this.#channel.close();
+    this.#returnCounts();
+    if (!isWrong) this.#others.push(this.#node);
+    this.#node = next;
+    this.#failovers++;
+    this.#chosenBefore ??= this.#chosen;
+    this.#chosen = undefined;
+    if (this.#held !== undefined) this.#held = new HeldMessages();
+    this.#tallies = { parts: [], headBytes: 0 };
+    this.#isPrepared = false;
+    this.#counts = noCounts;
+    this.#receivedMatches = 0;
+    this.#isLeafParked = false;
+    this.#owedBytes = 0;
+    this.#sentLate.clear();
+    this.#idsHere.clear();
+    this.#root.listener.scheduled();
+    this.#channel = next.open(this);
+    this.#ask();
+    this.#go();
+    return true;
+  }
+
+  #nameLost(reason: string, said = reason): void {
     if (this.#isFinal || this.#lost !== undefined) return;
     // Nothing was to be searched there.
-    if (this.#chosen?.count !== 0) {
+    if ((this.#chosen ?? this.#chosenBefore)?.count !== 0) {
       this.#lost = said;
       this.#returnCounts();
       this.#shared.log.warn({ node: this.#node.name }, `a node was not searched completely: ${reason}`);
@@ -535,7 +674,7 @@ interface Granted {
 
 /** What a leaf has said before it was known whether it may. */
 class HeldMessages {
-  readonly messages: { readonly message: LeafMessage; readonly body: Uint8Array }[] = [];
+  readonly messages: { readonly message: LeafMessage; readonly body: Uint8Array; readonly headBytes: number }[] = [];
   end: Extract<LeafMessage, { kind: "end" }> | undefined;
   /** Whether the leaf waits for credit. */
   isParked = false;
@@ -551,7 +690,7 @@ class HeldMessages {
       this.byteCount += body.length + heldMessageBytes;
       this.headByteCount += headBytes;
       if (message.kind === "found") this.#foundCount++;
-      this.messages.push({ message, body });
+      this.messages.push({ message, body, headBytes });
     }
   }
 
@@ -566,6 +705,133 @@ class HeldMessages {
       isWithin(counts.displayed, displayed) &&
       taken.every((max, i) => isWithin(counts.taken?.[i] ?? 0, max))
     );
+  }
+}
+
+/** As of a batch of a thread. */
+function hasObjects(bytes: Uint8Array): boolean {
+  return bytes.length === 0 || (bytes[0] === openBrace && bytes[bytes.length - 1] === closeBrace);
+}
+
+/** Heads of all parts of one tally: more repositories than a batch has matches. */
+const tallyBytesMax = 16 * 1024 * 1024;
+
+/** What was passed on of the results of some nodes, so that another one can go on behind it. */
+class PassedResults {
+  /** Whether results have marks. */
+  readonly hasMarks: boolean;
+  readonly #records: Uint32Array[] = [];
+  readonly #pinned = new Map<string, PinnedRevision>();
+  recordCount = 0;
+  #isComplete = true;
+  #isEmpty = true;
+
+  constructor(hasMarks: boolean) {
+    this.hasMarks = hasMarks;
+  }
+
+  get pinned(): readonly PinnedRevision[] {
+    return [...this.#pinned.values()];
+  }
+
+  pin(revision: PinnedRevision): void {
+    const { repository, typed, commit } = revision;
+    if (commit === "") return;
+    const key = `${repository}@${typed}`;
+    if (this.hasMarks && !this.#pinned.has(key)) this.#pinned.set(key, revision);
+  }
+
+  add(marks: Uint32Array, byteCount: number): void {
+    if (byteCount > 0 || marks.length > 0) this.#isEmpty = false;
+    if (byteCount > 0 && marks.length === 0) this.#isComplete = false;
+    if (!this.hasMarks || !this.#isComplete) return;
+    this.recordCount += marks.length / markWords;
+    if (marks.length > 0) this.#records.push(marks);
+    if (this.recordCount <= marksMax) return;
+    this.#isComplete = false;
+    this.#forget();
+  }
+
+  /** Something without marks was passed on. */
+  addUnmarked(): void {
+    this.#isEmpty = false;
+    this.#isComplete = false;
+    this.#forget();
+  }
+
+  #forget(): void {
+    this.#records.length = 0;
+    this.#pinned.clear();
+    this.recordCount = 0;
+  }
+
+  /** Of basic queries with limits of their own it is not known which of them has counted what was passed on. */
+  mayGoOn({ resultLimits }: SourcedSearch["limits"]): boolean {
+    const isCountable = resultLimits?.countMax.every((max) => max === undefined) ?? true;
+    return this.#isEmpty || (this.hasMarks && this.#isComplete && isCountable);
+  }
+
+  /** All records, in messages. */
+  *records(): Generator<Uint8Array, void> {
+    for (const { buffer, byteLength } of this.#records)
+      for (let from = 0; from < byteLength; from += sentRecordsMax * markBytes)
+        yield new Uint8Array(buffer, from, Math.min(sentRecordsMax * markBytes, byteLength - from));
+  }
+}
+
+/** Results that are only counted, or that refer to others, have no marks. */
+function mayHaveMarks({ request, claims }: SourcedSearch): boolean {
+  return request.groups === undefined && claims === undefined;
+}
+
+function listExcluded({ count, first }: Listed<ExcludedRepository>): OmissionGroup[] {
+  if (count === 0) return [];
+  const item = (i: number): Omission | undefined => {
+    const one = first.at(i);
+    return one && { reason: "repository-excluded", repository: one.repository, detail: one.reason };
+  };
+  return [{ reason: "repository-excluded", count, isGap: true, item }];
+}
+
+const idMember = Buffer.from(',"repositoryID":');
+const nameMember = Buffer.from(',"repository":"');
+const [quote, backslash, openBrace, closeBrace] = Buffer.from('"\\{}');
+
+/**
+ * Match objects with other ids of repositories. The member cannot be part of a text, in which quotation marks are escaped; the name
+ * follows it.
+ */
+export function replaceIds(bytes: Uint8Array, idOf: (id: number, name: string) => number): Uint8Array {
+  const json = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const pieces: Uint8Array[] = [];
+  let done = 0;
+  for (let at = json.indexOf(idMember); at >= 0; at = json.indexOf(idMember, at + 1)) {
+    const from = at + idMember.length;
+    const to = json.indexOf(nameMember, from);
+    require(to > from && to - from <= 10, "a match object without a repository");
+    const nameFrom = to + nameMember.length;
+    let nameTo = nameFrom;
+    while (nameTo < json.length && json[nameTo] !== quote) nameTo += json[nameTo] === backslash ? 2 : 1;
+    const id = Number(json.toString("latin1", from, to));
+    const first = idOf(id, readName(json.toString("utf8", nameFrom - 1, nameTo + 1)));
+    if (first === id) continue;
+    pieces.push(json.subarray(done, from), Buffer.from(String(first)));
+    done = to;
+  }
+  return pieces.length === 0 ? bytes : Buffer.concat([...pieces, json.subarray(done)]);
+}
+
+/** The commit of a match object; "" if it has none. */
+function commitIn(json: string): string {
+  const commit: unknown = /,"commit":"([0-9a-f]{40,64})"/.exec(json)?.[1];
+  return typeof commit === "string" ? commit : "";
+}
+
+function readName(json: string): string {
+  try {
+    return String(JSON.parse(json));
+  } catch {
+    throw new TrawlError("bad-request", "a match object with a name that is no text");
   }
 }
 

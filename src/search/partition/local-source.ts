@@ -15,7 +15,7 @@ import { creditBytes, isRanked, matchesLeft, searchOptions } from "../limits/sea
 import { type PreparationServices, SearchPreparation } from "../preparation/search-preparation.js";
 import { RankedPass } from "../ranking/ranked-pass.js";
 import { repositoryResults, RepositoryWriter } from "../repositories/repository-results.js";
-import { indexedSelection, type Resolution } from "../repositories/repository-resolver.js";
+import { indexedSelection, pinRevisions, type Resolution } from "../repositories/repository-resolver.js";
 import type { PhaseQueue } from "../revisions/revision-phases.js";
 import {
   recordShardFailure,
@@ -28,7 +28,7 @@ import {
 import { chooseShards, estimateCost, textChoices } from "../slices/shard-choice.js";
 import type { SnapshotUse } from "../snapshot/search-snapshot.js";
 import type { FoundChanges } from "../source/found-changes.js";
-import { nodeIdSpan } from "../source/search-fleet.js";
+import { nodeIdSpan, type PinnedRevision } from "../source/search-fleet.js";
 import type { SearchPart } from "../source/search-part.js";
 import type {
   FoundResult,
@@ -60,6 +60,8 @@ export interface LocalChoice {
   readonly snapshot: SnapshotUse | undefined;
   /** What is added to the ids of repositories in what it delivers: 0 unless several nodes search. */
   readonly idBase: number;
+  /** What another node has begun to search: no other commits of it may be searched. Absent for nothing. */
+  readonly pinned?: readonly PinnedRevision[];
 }
 
 /**
@@ -108,7 +110,7 @@ export class LocalSource implements SearchSource {
     const { client, viewer } = request;
     this.#resolutions = resolutions;
     const selections = resolutions.map(({ selection }) => selection);
-    this.#options = searchOptions(plan, request, limits, selections, claims, choice.idBase);
+    this.#options = { ...searchOptions(plan, request, limits, selections, claims, choice.idBase), marks: search.marks };
     this.#seesAll = services.catalog.seesAll(viewer);
     this.#writer = new RepositoryWriter(plan, () => this.#repositories, choice.idBase);
     this.#report = new SourceReport(plan, this.#record, () => this.#resolutions);
@@ -137,7 +139,8 @@ export class LocalSource implements SearchSource {
     const { bytes, digest, selected } = batch;
     const { idBase } = this.#choice;
     const tally = idBase === 0 ? batch.tally : withIdBase(batch.tally, idBase);
-    if (selected.length === 0) return { bytes, tally, digest, selected: [] };
+    const marks = batch.marks && { ...batch.marks, commits: addIdBase(batch.marks.commits, idBase) };
+    if (selected.length === 0) return { bytes, tally, digest, selected: [], marks };
     const found = selected.map(({ kind, key, optionsIndex, repositoryId, revision, json }): FoundResult | undefined => {
       if (kind === "repository") return this.#writer.find(repositoryId, revision, optionsIndex);
       const repository = this.#repositories.byId(repositoryId)?.name ?? "";
@@ -145,7 +148,7 @@ export class LocalSource implements SearchSource {
       const ownKey = kind === "owner" || idBase === 0 ? key : `${id}${key.slice(key.indexOf("@"))}`;
       return { kind, key: ownKey, optionsIndex, repositoryId: id, revision, repository, json: () => json };
     });
-    return { bytes, tally, digest, selected: found.filter((one) => one !== undefined) };
+    return { bytes, tally, digest, selected: found.filter((one) => one !== undefined), marks };
   }
 
   #addWork(work: FinishedWork): void {
@@ -264,7 +267,7 @@ export class LocalSource implements SearchSource {
 
   /** Searches what is indexed, and prepares the search of what is not. */
   async #searchAtOnce(): Promise<void> {
-    if (this.#preparation.isNeeded(this.#resolutions)) {
+    if (this.#pinned.length > 0 || this.#preparation.isNeeded(this.#resolutions)) {
       this.#dependsOnMore = true;
       await this.#prepare();
     } else await this.#preparation.recordSnapshot(this.#resolutions);
@@ -273,9 +276,14 @@ export class LocalSource implements SearchSource {
     await Promise.all([repositories, this.#searchIndexed(repositories)]);
   }
 
+  get #pinned(): readonly PinnedRevision[] {
+    return this.#choice.pinned ?? [];
+  }
+
   /** Looks up what the choice of repositories depends on, and begins to prepare what is not indexed. */
   async #prepare(): Promise<void> {
     await this.#readRevisions();
+    this.#pinRevisions();
     await this.#preparation.recordSnapshot(this.#resolutions);
     const { resolutions, selections, people, excluded } = await this.#preparation.lookUp(this.#resolutions);
     if (this.#isStopped) return;
@@ -290,6 +298,19 @@ export class LocalSource implements SearchSource {
     const { resolutions, failures } = await this.#preparation.readRevisions(this.#resolutions);
     this.#resolutions = resolutions;
     for (const failure of failures) this.#fail(failure);
+  }
+
+  /** Searches the commits that another node has begun to search, of which some results are known. */
+  #pinRevisions(): void {
+    if (this.#pinned.length === 0) return;
+    const { resolutions, gone } = pinRevisions(this.#resolutions, this.#pinned);
+    this.#resolutions = resolutions;
+    for (const { repository, typed } of gone)
+      this.#record.excluded.push({
+        repository,
+        reason: `the rest of it could not be searched on another node, which has no ${typed === "" ? "such repository" : `revision ${typed} of it`} for this search`,
+        isLate: false,
+      });
   }
 
   /** Finds what differs from an earlier search; the phases search it. */
@@ -401,16 +422,20 @@ export class LocalSource implements SearchSource {
   }
 }
 
-/** With the ids that repositories have for all nodes. */
 function withIdBase(tally: Tally, idBase: number): Tally {
-  const repositories = new Map<string, number>();
-  for (const [key, count] of tally.repositories) {
+  return { ...tally, repositories: addIdBase(tally.repositories, idBase) };
+}
+
+/** With the ids that repositories have for all nodes. */
+function addIdBase<T>(byRevision: ReadonlyMap<string, T>, idBase: number): Map<string, T> {
+  const based = new Map<string, T>();
+  for (const [key, value] of byRevision) {
     const at = key.indexOf("@");
     const id = Number(key.slice(0, at));
     assert(id < nodeIdSpan, "a node has fewer repositories than its ids reach");
-    repositories.set(`${idBase + id}${key.slice(at)}`, count);
+    based.set(`${idBase + id}${key.slice(at)}`, value);
   }
-  return { ...tally, repositories };
+  return based;
 }
 
 /** The search for which the work is done. */

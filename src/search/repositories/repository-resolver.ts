@@ -9,6 +9,7 @@ import type { ReadLimits, ReadPool } from "../../pool/read-pool.js";
 import type { CommitOfRepository, ResolvedRevisions, RevisionsOfRepository } from "../../protocol/read-messages.js";
 import { chooseRepositories, type RepositoryChoice, toBitmap } from "./repository-choice.js";
 import type { RevisionSpec } from "../../model/revision-syntax.js";
+import type { PinnedRevision } from "../source/search-fleet.js";
 import type { MissingRevision } from "../source/search-part.js";
 
 /** The choice of a repository filter, and the problems to report to the user. */
@@ -379,6 +380,47 @@ function revisionChoices(repository: Repository, { revisions }: RevisionsOfRepos
     const bit = known >= 0 ? known : bitOfRevision(repository, commit);
     return { typed, bit, unindexed: bit >= 0 ? undefined : { commit, number: -1 } };
   });
+}
+
+/** The resolutions with these commits instead of those that were found; `gone` are those of which no revision was found. */
+export function pinRevisions(
+  resolutions: readonly Resolution[],
+  pinned: readonly PinnedRevision[],
+): { readonly resolutions: readonly Resolution[]; readonly gone: readonly PinnedRevision[] } {
+  const byName = new Map<string, PinnedRevision[]>();
+  for (const pin of pinned) byName.set(pin.repository, [...(byName.get(pin.repository) ?? []), pin]);
+  const found = new Set<PinnedRevision>();
+  const changed = resolutions.map((resolution): Resolution => {
+    const others = new Map<number, readonly RevisionChoice[]>();
+    for (const repository of resolution.repositories) {
+      const own = byName.get(repository.name);
+      if (own === undefined) continue;
+      let isOther = false;
+      const choices = searchedChoices(resolution, repository).map((choice) => {
+        const pin = own.find(({ typed }) => typed === choice.typed);
+        if (pin === undefined) return choice;
+        found.add(pin);
+        if (commitAt(repository, choice)?.commit === pin.commit) return choice;
+        isOther = true;
+        return chooseCommit(repository, pin);
+      });
+      if (isOther) others.set(repository.id, choices);
+    }
+    if (others.size === 0) return resolution;
+    const { repositories, selection } = resolution;
+    const revisions = new Map([...(selection.revisions ?? []), ...others]);
+    return { ...resolution, selection: { repositoryIds: toBitmap(repositories.map(({ id }) => id)), revisions } };
+  });
+  return { resolutions: changed, gone: pinned.filter((pin) => !found.has(pin)) };
+}
+
+/** A commit that is indexed on some branch is searched there. */
+export function chooseCommit(
+  { indexedBranches }: Repository,
+  { typed, commit }: Pick<PinnedRevision, "typed" | "commit">,
+): RevisionChoice {
+  const bit = commit === "" ? -1 : (indexedBranches.find((branch) => branch.commit === commit)?.bit ?? -1);
+  return { typed, bit, unindexed: bit >= 0 || commit === "" ? undefined : { commit, number: -1 } };
 }
 
 /** Equal for equal commits of the same repository. */

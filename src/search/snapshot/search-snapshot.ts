@@ -6,7 +6,7 @@ import type { SearchPlan } from "../../query/plan/plan.js";
 import { countAll } from "../../query/syntax/parse.js";
 import { searchesHistory } from "../history/history-choice.js";
 import { toBitmap } from "../repositories/repository-choice.js";
-import { type Resolution, searchedChoices, commitAt } from "../repositories/repository-resolver.js";
+import { chooseCommit, type Resolution, searchedChoices, commitAt } from "../repositories/repository-resolver.js";
 
 /**
  * What a search searches, as plain data: its plan, and the repositories and commits that each basic query chooses. It
@@ -140,7 +140,7 @@ class RestoredChoice {
       if (readsHistory && repository.generation > 0 && pinned.revisions.some(([, commit]) => commit === ""))
         throw gone(`the branches of ${repository.name} were not indexed`);
       this.#repositories.push(repository);
-      const choices = pinned.revisions.map((revision) => toChoice(repository, revision));
+      const choices = pinned.revisions.map(([typed, commit]) => chooseCommit(repository, { typed, commit }));
       const isSame = choices.length === 1 && choices[0].bit === defaultBranchBit(repository);
       if (pinned.isChosen || !isSame) this.#revisions.set(pinned.id, choices);
     }
@@ -160,12 +160,6 @@ class RestoredChoice {
       missing,
     };
   }
-}
-
-/** A commit that is indexed on some branch is searched there. */
-function toChoice({ indexedBranches }: Repository, [typed, commit]: readonly [string, string]): RevisionChoice {
-  const bit = commit === "" ? -1 : (indexedBranches.find((branch) => branch.commit === commit)?.bit ?? -1);
-  return { typed, bit, unindexed: bit >= 0 || commit === "" ? undefined : { commit, number: -1 } };
 }
 
 /** Whether all repositories of a snapshot still exist for the viewer whose table this is. */

@@ -1,3 +1,4 @@
+import type { Repository } from "../../model/repository.js";
 import type { SearchRequest } from "../../model/search-request.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
 import type { SearchPart } from "./search-part.js";
@@ -31,13 +32,23 @@ export interface ChosenHere {
   release(): void;
 }
 
+/** What another node has searched before, and sent results of: a repository, the revision as typed, and the commit. */
+export interface PinnedRevision {
+  readonly repository: string;
+  readonly typed: string;
+  readonly commit: string;
+}
+
 /** What a leaf needs of this node. */
 export interface LeafServices {
-  /** Undefined if the search is not wanted any more. */
+  /** All repositories of this node, whoever may see them. */
+  repositories(): readonly Repository[];
+  /** Undefined if the search is not wanted any more. Of what is pinned, no other commit is searched. */
   chooseHere(
     plan: SearchPlan,
     request: SearchRequest,
     timeoutMs: number,
     isWanted: () => boolean,
+    pinned: readonly PinnedRevision[],
   ): Promise<ChosenHere | undefined>;
 }

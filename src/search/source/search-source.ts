@@ -1,7 +1,7 @@
 import type { SearchRequest } from "../../model/search-request.js";
 import type { FoundCommit } from "../../protocol/commit-page.js";
 import type { ControlBlock } from "../../protocol/control-block.js";
-import type { ResultBatch, SelectedResult } from "../../protocol/result-batch.js";
+import type { MarkOptions, ResultBatch, SelectedResult } from "../../protocol/result-batch.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
 import type { SearchLimits } from "../limits/search-limits.js";
 import type { FoundChanges } from "./found-changes.js";
@@ -60,6 +60,8 @@ export interface SourcedSearch {
   readonly claims: SharedArrayBuffer | undefined;
   /** On the clock of `performance.now()`. */
   readonly startedMs: number;
+  /** Undefined unless another process may have to go on behind what was sent, or this one goes on behind another. */
+  readonly marks?: MarkOptions | undefined;
 }
 
 /** What the root of a search gives its sources. */
@@ -103,7 +105,7 @@ export interface SourceListener {
 }
 
 /** A batch of a worker, with results that have all that is sent of them. */
-export interface SourcedBatch extends Pick<ResultBatch, "bytes" | "tally" | "digest"> {
+export interface SourcedBatch extends Pick<ResultBatch, "bytes" | "tally" | "digest" | "marks"> {
   readonly selected: readonly FoundResult[];
 }
 

@@ -4,15 +4,18 @@ import { readFleetIdentity, readFleetNodes } from "../../../src/daemon/config/fl
 const nodes = ["a=10.0.0.1:7081", "b=[::1]:7081", "c=host.example:7081"];
 
 t.test("the nodes of a fleet", (t) => {
-  t.same(readFleetNodes({ node: "b", nodes, listen: "" }), {
+  t.same(readFleetNodes({ node: "b", nodes, replicas: [], listen: "" }), {
     nodes: [
       { name: "a", address: "10.0.0.1:7081" },
       { name: "b", address: "[::1]:7081" },
       { name: "c", address: "host.example:7081" },
     ],
+    replicas: [],
     listen: "[::1]:7081",
   });
-  t.equal(readFleetNodes({ node: "a", nodes, listen: "0.0.0.0:1" }).listen, "0.0.0.0:1");
+  const groups = { node: "a", nodes, replicas: ["a, c"], listen: "" };
+  t.same(readFleetNodes(groups).replicas, [["a", "c"]]);
+  t.equal(readFleetNodes({ ...groups, listen: "0.0.0.0:1" }).listen, "0.0.0.0:1");
   for (const [given, message] of [
     [{ node: "d" }, /it lacks d, which is fleet\.node: add d=HOST:PORT/],
     [{ nodes: [...nodes, "a=h:1"] }, /two nodes with the name a/],
@@ -20,14 +23,20 @@ t.test("the nodes of a fleet", (t) => {
     [{ nodes: ["A=h:1"] }, /must be NAME=HOST:PORT/],
     [{ nodes: ["a=h:99999"] }, /must be NAME=HOST:PORT/],
     [{ nodes: ["a=h/x:1"] }, /must be NAME=HOST:PORT/],
+    [{ replicas: ["a,d"] }, /fleet\.replicas: "d" is not in fleet\.nodes/],
+    [{ replicas: ["a,b", "b,c"] }, /fleet\.replicas: node b is named twice/],
+    [{ replicas: ["a"] }, /fleet\.replicas: "a" must be several nodes/],
     [{ nodes: Array.from({ length: 65 }, (_, i) => `n${i}=h:1`), node: "n1" }, /at most 64 nodes/],
   ] as const)
-    t.throws(() => readFleetNodes({ ...{ node: "a", nodes, listen: "" }, ...given }), { code: "bad-config", message });
+    t.throws(() => readFleetNodes({ ...{ node: "a", nodes, replicas: [], listen: "" }, ...given }), {
+      code: "bad-config",
+      message,
+    });
   t.end();
 });
 
 t.test("a node needs a fleet, a certificate, its key and the authority", (t) => {
-  const values = { node: "a", id: "f", nodes, listen: "", certificate: "c", key: "k", authority: "x" };
+  const values = { node: "a", id: "f", nodes, replicas: [], listen: "", certificate: "c", key: "k", authority: "x" };
   for (const name of ["id", "certificate", "key", "authority"] as const)
     t.throws(() => readFleetIdentity({ ...values, [name]: "" }), {
       code: "bad-config",

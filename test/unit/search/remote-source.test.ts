@@ -12,7 +12,7 @@ import {
   takeMatches,
   takenMatches,
 } from "../../../src/protocol/control-block.js";
-import { addTally, emptyTally, increase } from "../../../src/protocol/result-batch.js";
+import { addTally, allWritten, emptyTally, increase } from "../../../src/protocol/result-batch.js";
 import { planQuery } from "../../../src/query/plan/plan-query.js";
 import {
   type Asked,
@@ -26,7 +26,7 @@ import {
   toLeafMessage,
   writeTally,
 } from "../../../src/search/fleet/fleet-messages.js";
-import { RemoteSource } from "../../../src/search/fleet/remote-source.js";
+import { type RemoteNode, RemoteSource, replaceIds } from "../../../src/search/fleet/remote-source.js";
 import { searchLimits } from "../../../src/search/limits/search-limits.js";
 import { nodeIdSpan } from "../../../src/search/source/search-fleet.js";
 import type { SearchSource, SourceRoot } from "../../../src/search/source/search-source.js";
@@ -44,9 +44,16 @@ interface Site {
   readonly control: ControlBlock;
   readonly batches: number[];
   readonly found: string[];
+  readonly texts: readonly string[];
+  /** Matches by repository and revision, by batch. */
+  readonly tallies: readonly (readonly (readonly [string, number])[])[];
+  /** Marks that the leaf that was asked last was told. */
+  readonly sent: readonly Buffer[];
+  /** Nodes that were asked, and failovers. */
+  readonly nodes: readonly string[];
   readonly heard: Frame["head"][];
   readonly asked: () => Asked;
-  readonly say: (message: object, body?: string) => Promise<void>;
+  readonly say: (message: object, body?: string | Buffer) => Promise<void>;
   readonly breakOff: () => Promise<void>;
   /** Gives the source its turn, unless it had it from the start. */
   readonly run: () => Promise<void>;
@@ -56,13 +63,18 @@ interface Site {
   readonly ended: Promise<void>;
 }
 
-/** A source whose leaf is the test. Its search has a limit of 10 matches unless the query says something else. */
-function site(query: string, claims: ReadonlyMap<string, string> = new Map(), isWaiting = false): Site {
+/**
+ * A source whose leaf is the test, or that many replicas of it, of which the last one that was asked hears and speaks. Its search has a
+ * limit of 10 matches unless the query says something else.
+ */
+function site(query: string, claims: ReadonlyMap<string, string> = new Map(), isWaiting = false, replicas = 1): Site {
   const request = { ...ownRequest(query, operatorViewer, ""), receipt: "report" } as const;
   const limits = searchLimits(plan(query), request, { defaultCount: 10, defaultTimeoutMs: 1000, maxTimeoutMs: 1000 });
   const control = ControlBlock.allocate(1, 1000, 1);
   let leaf: FrameChannel | undefined;
   const [batches, found, heard]: [number[], string[], Frame["head"][]] = [[], [], []];
+  const [texts, sent, nodes]: [string[], Buffer[], string[]] = [[], [], []];
+  const tallies: (readonly (readonly [string, number])[])[] = [];
   let asked: Asked | undefined;
   const open = (receiver: FrameReceiver): FrameChannel => {
     const [here, there] = streamPair();
@@ -70,17 +82,30 @@ function site(query: string, claims: ReadonlyMap<string, string> = new Map(), is
       frame: ({ head, body }) => {
         heard.push(head);
         if (head["kind"] === "ask") asked = deserialize(body) as Asked;
+        if (head["kind"] === "sent") sent.push(Buffer.from(body));
       },
       closed: () => undefined,
     });
     return new FrameChannel(here, receiver);
   };
+  const nodeOf = (i: number): RemoteNode => ({
+    name: i === 0 ? "leaf" : `leaf${i}`,
+    idBase: idBase * (i + 1),
+    open: (receiver) => {
+      nodes.push(`leaf${i}`);
+      return open(receiver);
+    },
+  });
   const pace = { unreadBytes: 0, pendingBytes: 0 };
   const logged: string[] = [];
   const log: Log = Object.assign(silentLog(), { warn: (_fields: object, said: string) => void logged.push(said) });
   const root: SourceRoot = {
     listener: {
-      batch: ({ bytes }) => void batches.push(bytes.length),
+      batch: ({ bytes, tally }) => {
+        batches.push(bytes.length);
+        texts.push(Buffer.from(bytes).toString());
+        tallies.push([...tally.repositories]);
+      },
       found: ({ key, json }) => void found.push(`${key} ${json()}`),
       commit: () => undefined,
       sendCommits: () => undefined,
@@ -96,8 +121,14 @@ function site(query: string, claims: ReadonlyMap<string, string> = new Map(), is
   const source: SearchSource = new RemoteSource(
     { request, plan: plan(query), limits, control, claims: undefined, startedMs: 0 },
     root,
-    { name: "leaf", idBase, open },
-    { creditBytes: 1000, claim: (repository, node) => claims.get(repository) ?? node, log },
+    [nodeOf(0), ...Array.from({ length: replicas - 1 }, (_, i) => nodeOf(i + 1))],
+    {
+      creditBytes: 1000,
+      claim: (repository, owner) => claims.get(repository) ?? owner,
+      secret: Buffer.alloc(16),
+      log,
+      onFailover: () => void nodes.push("failover"),
+    },
   );
   const settle = () => new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)));
   return {
@@ -105,13 +136,17 @@ function site(query: string, claims: ReadonlyMap<string, string> = new Map(), is
     control,
     batches,
     found,
+    texts,
+    tallies,
+    sent,
+    nodes,
     heard,
     asked: () => {
       if (asked === undefined) throw new Error("the leaf was not asked");
       return asked;
     },
     say: (message, body = "") => {
-      leaf?.send(message, Buffer.from(body));
+      leaf?.send(message, typeof body === "string" ? Buffer.from(body) : body);
       return settle();
     },
     breakOff: () => {
@@ -126,7 +161,7 @@ function site(query: string, claims: ReadonlyMap<string, string> = new Map(), is
 }
 
 const counts = (matches: number, more: object = {}): object => ({ ...noCounts, matches, ...more });
-const tally = (repositories: readonly unknown[] = [[idBase + 1, "r", "", 2]]): object => ({
+const tally = (repositories: readonly unknown[] = [[idBase + 1, "r", "", 1, ""]]): object => ({
   repositories,
   languages: [],
   fileKinds: [0, 0, 0, 0, 0, 0, 0, 0],
@@ -151,6 +186,8 @@ const batch = (matches: number, more: object = {}): object => ({
   kind: "batch",
   counts: counts(matches),
   tally: tally(),
+  markBytes: 0,
+  isPart: false,
   ...more,
 });
 
@@ -184,7 +221,7 @@ t.test("credit is returned when the client has read", async (t) => {
   const { source, heard, say, pace } = site("count:all x");
   await say(prepared("x"));
   pace.unreadBytes = 40;
-  await say(batch(1), "x".repeat(60));
+  await say(batch(1), `{${"x".repeat(58)}}`);
   t.same(
     heard.filter(({ kind }) => kind === "credit"),
     [],
@@ -218,7 +255,7 @@ t.test("credit of results that are not ASCII is returned in bytes", async (t) =>
 t.test("a long tally crosses in several messages, which are the whole together", (t) => {
   const groups = new Map(Array.from({ length: 50_000 }, (_, i) => [`\u0001 some key in a table ${i}`, i]));
   const whole = { ...emptyTally(), contentMatches: 7, groups, repositories: new Map([[`${idBase}@`, 3]]) };
-  const parts = splitTally(writeTally(whole, () => "r"));
+  const parts = splitTally(writeTally(whole, () => "r", undefined));
   t.ok(parts.length > 1);
   const sum = emptyTally();
   for (const part of parts) {
@@ -351,7 +388,7 @@ t.test("a search that has found enough does not wait for a silent leaf", async (
 t.test("a lost leaf gives back what it has counted and not sent", async (t) => {
   const { control, say, source, ended, breakOff } = site("x");
   await say(prepared("x"));
-  await say(batch(2), "{}");
+  await say(batch(2, { tally: tally([[idBase + 1, "r", "", 2, ""]]) }), "{}");
   await say({ kind: "state", counts: counts(7, { displayed: 7 }), isParked: false });
   t.same([control.matchCount, control.displayedCount], [7, 7]);
   await breakOff();
@@ -399,8 +436,29 @@ const lies: readonly (readonly [name: string, messages: readonly object[], reaso
   ["a count that is none", [prepared("x"), batch(-1)], /counts\.matches must be a count/],
   ["more matches than granted", [prepared("x"), batch(11)], /more matches than it was granted/],
   ["more shown than granted", [prepared("x"), batch(1, { counts: counts(1, { displayed: 11 }) })], /more matches/],
+  ["more results than it counts", [prepared("x"), batch(1), batch(1)], /more results than it has counted/],
+  [
+    "marks that are longer than their message",
+    [prepared("x"), batch(1, { markBytes: 16 })],
+    /marks that are longer than their message/,
+  ],
+  ["marks that are cut", [prepared("x"), batch(1, { markBytes: 1 })], /marks of 1 bytes/],
+  [
+    "what it has, which nobody asked",
+    [prepared("x"), { kind: "holds", count: 0, names: [0, 0, 0, 0, 0], commits: [0, 0, 0, 0, 0], items: [] }],
+    /out of turn/,
+  ],
+  [
+    "a message within a tally",
+    [prepared("x"), batch(1, { isPart: true, tally: tally([]) }), prepared("x")],
+    /a tally that is too long|within a tally/,
+  ],
   ["a count that shrinks", [prepared("x"), batch(3), batch(2)], /shrinks/],
-  ["a repository of another node", [prepared("x"), batch(1, { tally: tally([[1, "r", "", 1]]) })], /of another node/],
+  [
+    "a repository of another node",
+    [prepared("x"), batch(1, { tally: tally([[1, "r", "", 1, ""]]) })],
+    /of another node/,
+  ],
   [
     "choices of another query",
     [{ ...prepared("x or y"), part: emptyPart(plan("(repo:a x) or (repo:b y)")) }],
@@ -466,7 +524,7 @@ t.test("a leaf that says what cannot be is named, with its repositories", async 
 });
 
 t.test("a repository that two nodes have is an error in plain words", async (t) => {
-  const { source, say, ended } = site("x", new Map([["r", "other"]]));
+  const { source, say, ended } = site("x", new Map([["r", "node other"]]));
   await say(prepared("x"));
   await ended;
   const { failures } = source.part({ all: false, options: new Set() }, true);
@@ -508,5 +566,140 @@ t.test("lists of a part that count fewer than they have do not count backwards",
   const part = { ...given.part, missing: { count: 0, first: ["a"] } };
   const read = toLeafMessage({ ...given, part }) as Extract<LeafMessage, { kind: "prepared" }>;
   t.same(read.part.missing, { count: 1, first: ["a"] });
+  t.end();
+});
+
+/** A batch with the mark of one result, of a node. */
+function marked(base: number, matches: number, hash: number, more: object = {}): readonly [object, Buffer] {
+  const body = `{"type":"content","repositoryID":${base + 1},"repository":"r"}`;
+  const marks = Buffer.from(Uint32Array.of(hash, 0, 2, allWritten).buffer);
+  const commit = "c".repeat(40);
+  const head = batch(matches, { tally: tally([[base + 1, "r", "", 2, commit]]), markBytes: 16, ...more });
+  return [head, Buffer.concat([Buffer.from(body), marks])];
+}
+
+t.test("a search whose leaf is lost goes on at a replica, behind what was passed on", async (t) => {
+  const { source, say, breakOff, control, asked, sent, nodes, texts, tallies, ended, heard } = site(
+    "count:all x",
+    new Map(),
+    false,
+    3,
+  );
+  await say(prepared("count:all x"));
+  await say(...marked(idBase, 5, 7));
+  t.equal(control.matchCount, 5);
+  await breakOff();
+  t.same(nodes, ["leaf0", "failover", "leaf1"]);
+  t.equal(control.matchCount, 2, "what was not passed on is not counted");
+  t.same(asked().pinned, [{ repository: "r", typed: "", commit: "c".repeat(40) }]);
+  t.equal(asked().sentCount, 1);
+  t.same([...new Uint32Array(new Uint8Array(Buffer.concat(sent)).buffer)], [7, 0, 2, allWritten]);
+  t.match(heard.slice(-3), [{ kind: "ask" }, { kind: "sent" }, { kind: "go" }]);
+
+  await say(prepared("count:all x"));
+  await say(...marked(2 * idBase, 2, 8));
+  t.match(texts.at(-1), `"repositoryID":${idBase + 1},"repository":"r"`, "the client knows the repository by one id");
+  t.same(tallies, [[[`${idBase + 1}@`, 2]], [[`${idBase + 1}@`, 2]]]);
+  await breakOff();
+  t.equal(asked().sentCount, 2, "the third one is told of both");
+  await say(prepared("count:all x"));
+  await say(end("count:all x", 0));
+  await ended;
+  source.finish();
+  const part = source.part({ all: false, options: new Set() }, true);
+  t.same([part.failures.count, part.excluded.count, control.matchCount], [0, 0, 4]);
+});
+
+t.test("what a replica lacks is named, and so are all if none is left", async (t) => {
+  const smaller = site("count:all x", new Map(), false, 2);
+  await smaller.say(prepared("count:all x", ["r", "s"]));
+  await smaller.breakOff();
+  await smaller.say(prepared("count:all x", ["r"]));
+  await smaller.say(end("count:all x", 0));
+  await smaller.ended;
+  const late = { all: false, options: new Set<number>() };
+  const { excluded } = smaller.source.part(late, true);
+  t.match(excluded.first, [{ repository: "s", reason: /is not on node leaf1/ }]);
+  const receipt = await smaller.source.receipt(late);
+  t.match(receipt.groups[0], { reason: "repository-excluded", count: 1, isGap: true });
+
+  const gone = site("count:all x", new Map(), false, 2);
+  await gone.say(prepared("count:all x", ["r", "s"]));
+  for (let i = 0; i < 5; i++) await gone.breakOff();
+  await gone.ended;
+  t.same(
+    gone.nodes.filter((node) => node !== "failover"),
+    ["leaf0", "leaf1", "leaf0", "leaf1", "leaf0"],
+  );
+  const part = gone.source.part(late, true);
+  t.equal(part.excluded.count, 2);
+  t.match(part.failures.first, [/^nodes leaf and leaf1 were not searched completely/]);
+});
+
+t.test("a leaf that lies is not asked again", async (t) => {
+  const { say, nodes, ended, source, breakOff } = site("count:all x", new Map(), false, 2);
+  await say(prepared("count:all x"));
+  await say(prepared("count:all x"));
+  await breakOff();
+  await ended;
+  t.same(nodes, ["leaf0", "failover", "leaf1"]);
+  t.equal(source.part({ all: false, options: new Set() }, true).failures.count, 1);
+});
+
+t.test("nobody goes on behind results without marks, or after the search was stopped", async (t) => {
+  const unmarked = site("count:all x", new Map(), false, 2);
+  await unmarked.say(prepared("count:all x"));
+  await unmarked.say(batch(2), "{}");
+  await unmarked.breakOff();
+  await unmarked.ended;
+  t.same(unmarked.nodes, ["leaf0"]);
+
+  const stopped = site("count:all x", new Map(), false, 2);
+  await stopped.say(prepared("count:all x"));
+  stopped.control.cancel();
+  await stopped.breakOff();
+  await stopped.ended;
+  t.same(stopped.nodes, ["leaf0"]);
+});
+
+t.test("a leaf that is lost before its turn is replaced, and what it had found is forgotten", async (t) => {
+  const { say, breakOff, run, batches, control, nodes } = site("x", new Map(), true, 2);
+  await say(prepared("x"));
+  await say(...marked(idBase, 2, 1));
+  await breakOff();
+  await say(prepared("x"));
+  await say(...marked(2 * idBase, 2, 2));
+  await say(end("x", 2));
+  await run();
+  t.same([nodes, batches.length, control.matchCount], [["leaf0", "failover", "leaf1"], 1, 2]);
+});
+
+t.test("the parts of a tally are passed on with its results, or not at all", async (t) => {
+  const { say, breakOff, tallies, control, asked } = site("count:all x", new Map(), false, 2);
+  await say(prepared("count:all x"));
+  const [head] = marked(idBase, 4, 1, { isPart: true, markBytes: 0 });
+  await say(head);
+  t.same([tallies, control.matchCount], [[], 0]);
+  await breakOff();
+  t.equal(asked().pinned.length, 0);
+  await say(prepared("count:all x"));
+  await say(marked(2 * idBase, 4, 1, { isPart: true, markBytes: 0 })[0]);
+  await say(...marked(2 * idBase, 4, 1));
+  t.same([tallies.length, control.matchCount], [2, 4]);
+});
+
+t.test("ids of repositories are replaced in match objects, and nowhere else", (t) => {
+  const text = String.raw`\",\"repositoryID\":1,\"repository\":\"x\"`;
+  const match = (id: number, name: string): string =>
+    `{"type":"content","path":"${text}","repositoryID":${id},"repository":${JSON.stringify(name)},"lines":"${text}"}`;
+  const bytes = Buffer.from([match(1, "a"), match(22, 'b"\\'), match(3, "c")].join());
+  const seen: string[] = [];
+  const replaced = replaceIds(bytes, (id, name) => {
+    seen.push(name);
+    return id === 22 ? 100_000 : id;
+  });
+  t.equal(Buffer.from(replaced).toString(), [match(1, "a"), match(100_000, 'b"\\'), match(3, "c")].join());
+  t.same(seen, ["a", 'b"\\', "c"]);
+  t.throws(() => replaceIds(Buffer.from(',"repositoryID":1,"x":2'), (id) => id), { code: "bad-request" });
   t.end();
 });

@@ -9,7 +9,7 @@ import type { Frame } from "../../../src/wire/frames.js";
 import { nodeWithCertificate, readIdentity, saysUri } from "../../../src/wire/identity.js";
 import { watchSession } from "../../../src/wire/liveness.js";
 import { NodeClient } from "../../../src/wire/node-client.js";
-import { NodeServer } from "../../../src/wire/node-server.js";
+import { LineLimit, NodeServer } from "../../../src/wire/node-server.js";
 import { type CertificateFiles, TestAuthority } from "../../support/fleet-site.js";
 
 const log = silentLog();
@@ -111,6 +111,17 @@ t.test("a host that accepts a connection and says nothing is missed", async (t) 
   });
   t.match(error.message, /node a has been silent/);
   t.equal(missed, 1);
+});
+
+t.test("strangers cause a bounded number of lines", (t) => {
+  let now = 0;
+  const limit = new LineLimit(() => now);
+  t.same([limit.take("a"), limit.take("a"), limit.take("b"), limit.take("b")], [0, undefined, 1, undefined]);
+  const others = Array.from({ length: 1_000 }, (_, i) => limit.take(`x${i}`));
+  t.equal(others.filter((one) => one !== undefined).length, 18);
+  now = 60_000;
+  t.equal(limit.take("a"), 982, "the next line counts what was omitted");
+  t.end();
 });
 
 t.test("names of certificates", (t) => {
