@@ -40,6 +40,22 @@ struct EscapeTable {
 
 static constexpr EscapeTable escapes;
 
+// The decimal digits of the numbers below 1,000, from the lowest byte on, and how many there are in the highest byte: most
+// columns and lengths are such numbers.
+struct DigitsTable {
+  uint32_t of[1000];
+  constexpr DigitsTable() : of() {
+    for (uint32_t number = 0; number < 1000; number++) {
+      const uint32_t hundreds = '0' + number / 100, tens = '0' + number / 10 % 10, ones = '0' + number % 10;
+      if (number >= 100) of[number] = hundreds | tens << 8 | ones << 16 | 3u << 24;
+      else if (number >= 10) of[number] = tens | ones << 8 | 2u << 24;
+      else of[number] = ones | 1u << 24;
+    }
+  }
+};
+
+static constexpr DigitsTable digits;
+
 // Appends to a buffer of fixed size. If something does not fit, `full` is set and stays set; the bytes after the last
 // position at which the caller found the output complete are then unspecified.
 template <class V>
@@ -57,13 +73,37 @@ struct JsonWriter {
   }
 
   void number(uint32_t value) {
-    uint8_t digits[10];
-    size_t start = sizeof digits;
+    if (value < 1000 && capacity - at >= 3) {
+      smallNumber(value);
+      return;
+    }
+    uint8_t reversed[10];
+    size_t start = sizeof reversed;
     do {
-      digits[--start] = static_cast<uint8_t>('0' + value % 10);
+      reversed[--start] = static_cast<uint8_t>('0' + value % 10);
       value /= 10;
     } while (value != 0);
-    copy(digits + start, sizeof digits - start);
+    copy(reversed + start, sizeof reversed - start);
+  }
+
+  // Appends `[first,second]`, after a comma if `comma` is set.
+  void pair(uint32_t first, uint32_t second, bool comma) {
+    if (first < 1000 && second < 1000 && capacity - at >= 10) {
+      out[at] = ',';
+      at += comma;
+      out[at++] = '[';
+      smallNumber(first);
+      out[at++] = ',';
+      smallNumber(second);
+      out[at++] = ']';
+      return;
+    }
+    if (comma) raw(",[");
+    else raw("[");
+    number(first);
+    raw(",");
+    number(second);
+    raw("]");
   }
 
   // Appends bytes that are JSON already.
@@ -89,6 +129,13 @@ struct JsonWriter {
     }
     memcpy(out + at, bytes, length);
     at += length;
+  }
+
+  // Appends a number below 1,000, where three bytes fit.
+  void smallNumber(uint32_t value) {
+    const uint32_t word = digits.of[value];
+    for (unsigned i = 0; i < 3; i++) out[at + i] = static_cast<uint8_t>(word >> 8 * i);
+    at += word >> 24;
   }
 
   // Copies ASCII characters that need no escape, up to the first other byte; returns how many.

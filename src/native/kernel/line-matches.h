@@ -142,12 +142,7 @@ struct LineMatchEncoder : ElementsEncoder<V> {
   void writePiece(Columns<V>& columns, size_t pieceEnd, bool comma, uint32_t before = 0) {
     uint32_t start = columns.columnAt(pieceStart) - before;
     uint32_t end = columns.columnAt(pieceEnd) - before;
-    if (comma) json.raw(",[");
-    else json.raw("[");
-    json.number(start);
-    json.raw(",");
-    json.number(end - start);
-    json.raw("]");
+    json.pair(start, end - start, comma);
   }
 };
 

@@ -44,32 +44,35 @@ struct Columns {
   size_t lineEnd;
   size_t at;
   uint32_t column = 0;
+  // The bytes before it are ASCII from `at` on.
+  size_t asciiUntil = 0;
 
   Columns(Text text, size_t lineStart, size_t lineEnd) : text(text), lineEnd(lineEnd), at(lineStart) {}
 
   // Number of code points that start before `to`.
   uint32_t columnAt(size_t to) {
     while (at < to) {
-      if (text.data[at] >= 0x80) {
-        size_t length = sequenceLength(text, at, lineEnd);
+      if (at < asciiUntil) {
+        const size_t next = asciiUntil < to ? asciiUntil : to;
+        column += static_cast<uint32_t>(next - at);
+        at = next;
+      } else if (text.data[at] < 0x80) {
+        asciiUntil = at + asciiRun();
+      } else {
+        const size_t length = sequenceLength(text, at, lineEnd);
         at += length != 0 ? length : 1;
         column++;
-        continue;
       }
-      size_t ascii = asciiRun(to);
-      at += ascii;
-      column += static_cast<uint32_t>(ascii);
     }
     return column;
   }
 
  private:
-  // Number of ASCII bytes at `at` that were counted: at least one, at most a vector.
-  size_t asciiRun(size_t to) const {
+  // Number of ASCII bytes from `at` on, where there is one: at most a vector.
+  size_t asciiRun() const {
     if (text.length - at < V::width) return 1;
-    auto mask = V::highBits(V::load(text.data + at));
-    size_t run = mask != 0 ? laneOf<V>(mask) : V::width;
-    return run < to - at ? run : to - at;
+    const auto mask = V::highBits(V::load(text.data + at));
+    return mask != 0 ? laneOf<V>(mask) : V::width;
   }
 };
 

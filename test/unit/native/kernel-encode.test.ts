@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { isDeepStrictEqual } from "node:util";
 import type { ChunkMatch, LineMatch, StreamLocation } from "../../../src/model/stream-events.js";
 import { resultWordCount, resultWords, type Kernel } from "../../../src/native/kernel/kernel.js";
 import { amidOthers, bytes, forEachKernel, holds } from "../../support/kernel-support.js";
@@ -520,6 +521,28 @@ forEachKernel("parts of any lines", (t, kernel) => {
       }
     }),
   );
+});
+
+forEachKernel("columns and lengths of any number of digits, in buffers of any size", (t, kernel) => {
+  const text = bytes(`${"a".repeat(2_200)}\n`.repeat(2));
+  const rows: Pair[] = [
+    [0, 1],
+    [9, 18],
+    [19, 29],
+    [99, 199],
+    [200, 999],
+    [999, 1_999],
+    [2_000, 2_099],
+    [2_300, 3_300],
+  ];
+  for (const lineBytesMax of [0, 3]) {
+    const encoding = { text, from: 0, to: text.length, rows, contextLines: undefined, lineBytesMax };
+    const expected = naive(encoding);
+    for (let size = 0; size < 30; size++) {
+      if (!isDeepStrictEqual(encode(kernel, encoding, size), expected)) t.fail(`room for ${size} bytes`);
+    }
+    t.same(encode(kernel, encoding, 1_000), expected);
+  }
 });
 
 forEachKernel("paths", (t, kernel) => {
