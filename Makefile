@@ -43,7 +43,7 @@ help:
 	@echo "make mutate-native    a test fails without each bound that native code checks; FILTER=pack-file"
 	@echo "make history-oracle   searches of the histories of REPOS=\"PATH...\" equal git's; QUERIES=N, SEED=N, COMMITS=N"
 	@echo "make faults           fault-injection tests with large counts; TESTS=, FAULTS=0.1, MINUTES=5"
-	@echo "make fleet-test       three nodes in network namespaces of their own: answers, failovers, cost, in a few minutes; needs root"
+	@echo "make fleet-test       three nodes in network namespaces of their own: answers, failovers, cost, in a few minutes; needs root; ONLY=hop"
 	@echo "make soak             an hour with one commit per second; MINUTES=5"
 	@echo "make config           regenerate config/ from src/daemon/config/options.ts"
 	@echo "make graphql          regenerate src/graphql/resolvers/schema-types.ts from schema.graphql"
@@ -177,7 +177,7 @@ faults: build
 	@TESTS="$(TESTS)" FAULTS="$(or $(FAULTS),1)" MINUTES="$(MINUTES)" node dist/test/faults/main.js
 
 fleet-test: build
-	@node dist/test/fleet/main.js
+	@ONLY="$(ONLY)" node dist/test/fleet/main.js
 
 soak: build
 	@TESTS=fault-soak FAULTS=1 MINUTES="$(MINUTES)" node dist/test/faults/main.js

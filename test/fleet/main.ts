@@ -10,9 +10,13 @@ const inside = "TRAWL_FLEET_TEST_INSIDE";
 if (process.env[inside] === undefined) {
   // What is made in the two namespaces goes with them.
   const enter = ["--net", "--mount", "--propagation", "private", "--"];
-  const possible = spawnSync("unshare", [...enter, "sh", "-c", "mkdir -p /run/netns && ip link add br type bridge"], {
-    encoding: "utf8",
-  });
+  const possible = spawnSync(
+    "unshare",
+    [...enter, "sh", "-c", "mkdir -p /run/netns && ip link add name bridge0 type bridge"],
+    {
+      encoding: "utf8",
+    },
+  );
   if (possible.status !== 0) {
     const reason = (possible.error?.message ?? possible.stderr).trim().split("\n")[0] ?? "";
     process.stdout.write(

@@ -38,7 +38,8 @@ export async function failoverSite(owner: Owner, lines: number, shape: FleetShap
   // Replicas that number their repositories differently, and have other shards.
   const nodes = [configured.slice(3), configured.slice(0, 3), configured.slice(0, 3).reverse()];
   const args = ["--set", "search.defaultTimeoutSeconds=60", "--set", "index.symbols=false"];
-  const fleet = await startFleet(owner, nodes, {}, args, { ...shape, replicas: ["node-1,node-2"] });
+  const configuration = shape.hosts === undefined ? {} : { auth: { public: true } };
+  const fleet = await startFleet(owner, nodes, configuration, args, { ...shape, replicas: ["node-1,node-2"] });
   const lineCount = 3 * files * linesOfFile;
   return { ...fleet, fixtures, matchCount: lineCount * matchesOfLine + 1, bytesMin: lineCount * 200 };
 }
