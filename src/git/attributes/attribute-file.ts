@@ -205,8 +205,8 @@ function skipWord(line: string, from: number): number {
 
 const blanks: ReadonlySet<string> = new Set([" ", "\t", "\r", "\n"]);
 
-/** A pattern in quotes, with the escapes of C; undefined if it is not well-formed: then the quote is part of it. */
-function unquote(line: string, from: number): { readonly text: string; readonly end: number } | undefined {
+/** A text in quotes, with the escapes of C; undefined if it is not well-formed: then the quote is part of it. One character per byte. */
+export function unquote(line: string, from: number): { readonly text: string; readonly end: number } | undefined {
   let text = "";
   for (let at = from + 1; at < line.length; at++) {
     if (line[at] === '"') return { text, end: at + 1 };

@@ -1,9 +1,8 @@
 import { constants } from "node:fs";
 import { type FileHandle, open, realpath } from "node:fs/promises";
-import { join, resolve, sep } from "node:path";
+import { dirname, join, sep } from "node:path";
+import { findGitDirectory } from "../mirror/work-tree.js";
 import type { LfsPointer } from "./pointer.js";
-
-const pointerFileBytesMax = 4_096;
 
 /**
  * The objects of Git LFS in a repository on this machine: `lfs/objects` of its git directory. The repository may be hostile: nothing
@@ -44,43 +43,14 @@ export class LfsFolder {
   async #findRoot(): Promise<string | undefined> {
     const data = await realpath(this.#dataFolder).catch(() => this.#dataFolder);
     for (const start of [join(this.#path, ".git"), `${this.#path}.git`, this.#path]) {
-      for (const directory of await gitDirectories(start)) {
+      const found = await findGitDirectory(start, dirname(start)).catch(() => undefined);
+      for (const directory of found === undefined ? [] : [found.directory, found.common]) {
         const root = await realpath(join(directory, "lfs", "objects")).catch(() => undefined);
         if (root !== join(directory, "lfs", "objects") || `${root}${sep}`.startsWith(`${data}${sep}`)) continue;
         return root;
       }
     }
     return undefined;
-  }
-}
-
-/** The git directory at a path, which a file may name, and the one that it shares with other work trees; without links. */
-async function gitDirectories(path: string): Promise<readonly string[]> {
-  const own = await realpath(path).catch(() => undefined);
-  if (own === undefined) return [];
-  const line = await firstLine(own);
-  const named = line?.startsWith("gitdir:") === true ? line.slice("gitdir:".length).trim() : undefined;
-  const directory = named === undefined ? own : await realpath(resolve(own, "..", named)).catch(() => undefined);
-  if (directory === undefined) return [];
-  const common = await firstLine(join(directory, "commondir"));
-  const shared = common === undefined ? undefined : await realpath(resolve(directory, common)).catch(() => undefined);
-  return shared === undefined ? [directory] : [directory, shared];
-}
-
-/** Of a small regular file; undefined if there is none. */
-async function firstLine(path: string): Promise<string | undefined> {
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
-    () => undefined,
-  );
-  if (file === undefined) return undefined;
-  try {
-    if (!(await file.stat()).isFile()) return undefined;
-    const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(pointerFileBytesMax) });
-    return buffer.toString("utf8", 0, bytesRead).split("\n")[0];
-  } catch {
-    return undefined;
-  } finally {
-    await file.close();
   }
 }
 

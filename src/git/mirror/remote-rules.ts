@@ -7,8 +7,10 @@ import { checkedLookup } from "../../base/checked-lookup.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import { isPublicAddress, Networks } from "../../base/networks.js";
 import { proxyFor } from "../../base/proxies.js";
+import { unquote } from "../attributes/attribute-file.js";
 import type { RemoteSource } from "../../model/repository.js";
 import { hostOfRemote, type HttpUrl, plainHost, type RemoteUrl, type SshUrl } from "../run/remote-url.js";
+import { findGitDirectory } from "./work-tree.js";
 
 /** A file that leads to another directory has one line, or a few with alternates. */
 const pointerBytesMax = 64 * 1024;
@@ -160,22 +162,28 @@ export async function* findPlaces(path: string): AsyncGenerator<string> {
     for (const name of ["pack", "info"]) yield await followLinks(join(folder, name));
     // What is deeper, git does not read.
     for (const line of await readLines(join(folder, "info", "alternates")))
-      if (depth < alternatesDepthMax) yield* objectFolders(resolve(real, line), depth + 1);
+      if (depth < alternatesDepthMax)
+        for (const path of pathsInLine(line)) yield* objectFolders(resolve(real, path), depth + 1);
   }
   for (const start of [path, join(path, ".git"), `${path}.git`, join(`${path}.git`, ".git")]) {
     if (!(await exists(start))) continue;
     yield await followLinks(start);
-    const [pointer = ""] = await readLines(start);
-    const directory = pointer.startsWith("gitdir:")
-      ? resolve(dirname(start), pointer.slice("gitdir:".length).trim())
-      : start;
-    const [common = ""] = await readLines(join(directory, "commondir"));
-    for (const one of common === "" ? [directory] : [directory, resolve(directory, common)]) {
-      yield await followLinks(one);
+    const found = await findGitDirectory(start, dirname(start)).catch((error: unknown) => {
+      if (error instanceof TrawlError) throw error;
+      return undefined;
+    });
+    for (const one of found === undefined ? [start] : new Set([found.directory, found.common])) {
+      yield one;
       for (const name of ["refs", "packed-refs", "HEAD"]) yield await followLinks(join(one, name));
       yield* objectFolders(join(one, "objects"), 0);
     }
   }
+}
+
+/** A line of alternates, and the path that it is if it is in quotes. */
+function pathsInLine(line: string): readonly string[] {
+  const quoted = line.startsWith('"') ? unquote(line, 0) : undefined;
+  return quoted === undefined ? [line] : [line, Buffer.from(quoted.text, "latin1").toString()];
 }
 
 async function exists(path: string): Promise<boolean> {

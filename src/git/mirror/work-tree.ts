@@ -1,7 +1,8 @@
 import { type BigIntStats, closeSync, constants, lstatSync, openSync, readlinkSync, realpathSync } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
+import { type FileHandle, lstat, open, realpath } from "node:fs/promises";
 import { join, resolve, sep } from "node:path";
 import { errorMessage, TrawlError } from "../../base/errors.js";
+import { trimEndChars } from "../../base/text.js";
 
 /** Files of git's own that are read: one that leads to another folder, and one with patterns. */
 const ownFileBytesMax = 64 << 10;
@@ -81,14 +82,9 @@ export class WorkTree {
    */
   async readExcludes(): Promise<Buffer> {
     try {
-      const own = realpathSync(join(this.directory, ".git"));
-      const isFile = lstatSync(own).isFile();
-      const pointer = isFile ? await readLine(own) : "";
-      if (isFile && pointer?.startsWith("gitdir:") !== true) throw new TrawlError("git", ".git leads nowhere");
-      const git = isFile ? realpathSync(resolve(this.path, (pointer ?? "").slice("gitdir:".length).trim())) : own;
-      const common = await readLine(join(git, "commondir"));
-      const folder = common === undefined ? git : realpathSync(resolve(git, common));
-      return (await readOwn(join(folder, "info/exclude"))) ?? Buffer.alloc(0);
+      const found = await findGitDirectory(join(this.directory, ".git"), this.path);
+      if (found === undefined) throw new TrawlError("git", ".git leads nowhere");
+      return (await readOwn(join(found.common, "info/exclude"))) ?? Buffer.alloc(0);
     } catch (error) {
       throw unreadable(`what it ignores in info/exclude cannot be told: ${errorMessage(error)}`);
     }
@@ -107,9 +103,56 @@ function toPath(folder: string, path: string): Buffer {
   return Buffer.concat([Buffer.from(`${folder}/`), Buffer.from(path, "latin1")]);
 }
 
-/** The first line of a small file; undefined if there is none. */
-async function readLine(path: string): Promise<string | undefined> {
-  return (await readOwn(path))?.toString().split("\n")[0];
+/** The folder of a repository, and the one that it shares with its other work trees, with the objects; without links. */
+export interface GitDirectory {
+  readonly directory: string;
+  readonly common: string;
+}
+
+const pointerStart = "gitdir: ";
+
+/**
+ * What git reads of a repository that is given as `start`, such as `.git` in a work tree: a folder, or a file with the path of one, which
+ * counts from `base`. Undefined if there is nothing, or a file of another kind. Throws what the system says if it leads to nothing that
+ * may be read, and `git` if a file is too large for a path.
+ */
+export async function findGitDirectory(start: string, base: string): Promise<GitDirectory | undefined> {
+  const own = await realpath(start).catch(undefinedIfAbsent);
+  if (own === undefined) return undefined;
+  let directory = own;
+  if ((await lstat(own)).isFile()) {
+    const path = await readPath(own, pointerStart);
+    if (path === undefined) return undefined;
+    directory = await realpath(resolve(base, path));
+  }
+  const shared = await readPath(await realpath(join(directory, "commondir")).catch(undefinedIfAbsent), "");
+  return { directory, common: shared === undefined ? directory : await realpath(resolve(directory, shared)) };
+}
+
+/** The path in a file that begins with `prefix`: as git reads it, everything up to the line feeds at its end. */
+async function readPath(path: string | undefined, prefix: string): Promise<string | undefined> {
+  if (path === undefined) return undefined;
+  const start = await readStart(path, ownFileBytesMax + 1);
+  const text = start.toString();
+  if (!text.startsWith(prefix)) return undefined;
+  if (start.length > ownFileBytesMax)
+    throw new TrawlError("git", `${path} is larger than ${ownFileBytesMax >> 10} KiB`);
+  return trimEndChars(text.slice(prefix.length), "\r\n");
+}
+
+/** Of a regular file at a path without links. */
+async function readStart(path: string, byteCount: number): Promise<Buffer> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    if (!(await file.stat()).isFile()) throw new TrawlError("git", `${path} is not a plain file`);
+    return await readBytes(file, byteCount);
+  } finally {
+    await file.close();
+  }
+}
+
+function undefinedIfAbsent(error: unknown): undefined {
+  if ((error as { readonly code?: unknown }).code !== "ENOENT") throw error;
 }
 
 /** A small file at a path without links; undefined if there is none. Throws if it is anything else. */
@@ -121,8 +164,7 @@ async function readOwn(path: string): Promise<Buffer | undefined> {
     if ("refusal" in read) throw new TrawlError("git", `${path} is ${read.refusal}`);
     return read.contents;
   } catch (error) {
-    if ((error as { readonly code?: unknown }).code === "ENOENT") return undefined;
-    throw error;
+    return undefinedIfAbsent(error);
   }
 }
 
