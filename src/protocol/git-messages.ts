@@ -50,8 +50,8 @@ export interface GitReadKinds {
     readonly request: CountLanguages;
     readonly answer: { readonly languages: readonly LanguageCount[] };
   };
-  /** The oid of what has the contents of a commit: a tree with those of its submodules, or the commit itself. */
-  "find-content-tree": { readonly request: FindContentTree; readonly answer: { readonly tree: string } };
+  /** What has the contents of a commit: another one with those of its submodules, or the commit itself. */
+  "find-content-commit": { readonly request: FindContentCommit; readonly answer: { readonly commit: string } };
   "find-owners": { readonly request: FindOwners; readonly answer: FoundOwners };
   "read-submodules": {
     readonly request: ReadSubmodules;
@@ -69,8 +69,8 @@ export interface HasCommit extends OfRepository {
   readonly oid: string;
 }
 
-export interface FindContentTree extends OfRepository {
-  readonly kind: "find-content-tree";
+export interface FindContentCommit extends OfRepository {
+  readonly kind: "find-content-commit";
   readonly commit: string;
 }
 

@@ -178,8 +178,14 @@ export class TreeComposer {
     return this.#writeTree(entries);
   }
 
-  writeCommit(text: string, oidLength: number): string {
+  writeCommit(text: string | Buffer, oidLength: number): string {
     return this.#write("commit", Buffer.from(text), oidLength);
+  }
+
+  /** Writes a commit that differs from another one only in its tree. */
+  async writeWithTree(commit: string, tree: string): Promise<string> {
+    const text = await this.#read(commit, "commit", treeBytesMax, undefined);
+    return this.writeCommit(Buffer.concat([Buffer.from(`tree ${tree}`), text.subarray(text.indexOf(10))]), tree.length);
   }
 
   /** The paths that it finds begin at the tree. */
@@ -635,8 +641,7 @@ export async function contentTrees(directory: string, commits: readonly string[]
         trees.push(kept.tree);
         continue;
       }
-      const room = { reserveBytes: readReserve(directory), isBounded: true };
-      composer ??= new TreeComposer(directory, commit.length, submoduleLimits, room, stop);
+      composer ??= composerOnDemand(directory, commit.length, stop);
       const { tree, isFinal } = await composer.compose(commit, "");
       keptTrees.set(key, { tree, untilMs: isFinal ? Infinity : monotonicMs() + notFinalMs });
       trees.push(tree);
@@ -651,4 +656,24 @@ export async function contentTrees(directory: string, commits: readonly string[]
 export async function contentTree(directory: string, commit: string, stop: StopSignal): Promise<string> {
   const [tree] = await contentTrees(directory, [commit], stop);
   return tree;
+}
+
+/**
+ * The commit, or one with its text and the tree of its contents: of a tree without a commit, `git archive` makes another archive each time,
+ * because its files have the time at which it is made. Throws like `TreeComposer`.
+ */
+export async function contentCommit(directory: string, commit: string, stop: StopSignal): Promise<string> {
+  const tree = await contentTree(directory, commit, stop);
+  if (tree === commit) return commit;
+  const composer = composerOnDemand(directory, commit.length, stop);
+  try {
+    return await composer.writeWithTree(commit, tree);
+  } finally {
+    composer.close();
+  }
+}
+
+function composerOnDemand(directory: string, oidLength: number, stop: StopSignal): TreeComposer {
+  const room = { reserveBytes: readReserve(directory), isBounded: true };
+  return new TreeComposer(directory, oidLength, submoduleLimits, room, stop);
 }

@@ -258,13 +258,13 @@ async function sendArchive(
   format: ArchiveFormat,
 ): Promise<void> {
   const { request, response, context } = answer;
-  const { tree } = await context.git.run({
-    kind: "find-content-tree",
+  const { commit: archived } = await context.git.run({
+    kind: "find-content-commit",
     repositoryId: commit.repository.record.id,
     commit: commit.oid,
   });
   // Its entries carry the time of the commit.
-  const etag = tagOfTree(commit, tree === commit.oid ? "" : tree, format);
+  const etag = tagOfTree(commit, archived, format);
   const headers = {
     ...answer.headers,
     "Content-Type": format === "zip" ? "application/zip" : "application/x-tar",
@@ -275,7 +275,7 @@ async function sendArchive(
   if (isKnown(request.headers, etag)) return response.replyHead(304, headers, undefined);
   if (request.method === "HEAD") return response.replyHead(200, headers, undefined);
   await withPermit(permits, "archives", answer, async () => {
-    const child = openArchive(mirrorPath(services, commit), tree, format, entry.path);
+    const child = openArchive(mirrorPath(services, commit), archived, format, entry.path);
     response.onClosed(() => child.kill());
     await sendOutput(child, whole, readingLimits(services, permits), () => response.startStream(200, headers));
   });

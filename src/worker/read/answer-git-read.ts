@@ -12,7 +12,7 @@ import {
   readHistoryOids,
 } from "../../git/history/commits.js";
 import { fillEntries } from "../../git/lfs/lfs-contents.js";
-import { contentTree } from "../../git/objects/composed-tree.js";
+import { contentCommit, contentTree } from "../../git/objects/composed-tree.js";
 import { parseSubmodules, submodulesBytesMax, submodulesPath } from "../../git/objects/gitmodules.js";
 import { type EntryData, listDirectory, listFileNames, readEntries } from "../../git/objects/directories.js";
 import { fileMode, hasStoredCommit, listTree, type TreeEntry } from "../../git/objects/objects.js";
@@ -109,8 +109,8 @@ export async function answerGitRead(
       return answerBlame(request, context);
     case "count-languages":
       return answerCountLanguages(request, context);
-    case "find-content-tree":
-      return { tree: await contentTree(mirror, request.commit, stop) };
+    case "find-content-commit":
+      return { commit: await contentCommit(mirror, request.commit, stop) };
     case "find-owners":
       return answerFindOwners(request, context);
     case "read-submodules":
