@@ -1,4 +1,5 @@
 import type { LfsContents } from "../git/lfs/lfs-contents.js";
+import { pointerBytesMax } from "../git/lfs/pointer.js";
 import type { StoredShard } from "../model/shard-record.js";
 import { assert } from "../base/assert.js";
 import { hasBit } from "../base/bits.js";
@@ -14,7 +15,10 @@ import { describeProblems, isRegular, noCounts, type DocumentCounts, type Entry 
 import {
   type CommitRules,
   isRulePath,
+  type LfsRule,
+  noLfsRule,
   readCommitRules,
+  readLfsRule,
   type RuledDirectories,
   ruledDirectory,
   ruledMask,
@@ -142,19 +146,19 @@ export async function findDelta(
     const added = await addRefilled(changes, refilled, current, living, pace);
     forEachShard(shards, snapshot, (reader, shard) => findDocuments(reader, repositoryId, added, shard, documents));
   }
-  const rules = await rulesOfBranches(mirror, wanted, ruleFiles, changes, stop);
+  const rules = await rulesOfBranches(mirror, wanted, ruleFiles, changes, current?.isWhole === false, stop);
   const ruled = await changedRules(mirror, changes, ruleFiles, rules, stop);
   if (ruled.size > 0)
     forEachShard(shards, snapshot, (reader, shard) =>
       findRuled(reader, repositoryId, changes, ruled, shard, documents),
     );
-  await addRuled(changes, ruled, documents, rules, pace);
+  await addRuled(changes, ruled, documents, rules, current, pace);
   const delta: Delta = {
     tombstones: new Map(),
     entries: [],
     dead: noCounts(),
     changedPathCount: changes.size,
-    problems: wanted.flatMap(({ name, bit }) => describeProblems(name, rulesAt(rules, bit))),
+    problems: wanted.flatMap(({ name, bit }) => describeProblems(name, rulesAt(rules, bit).rules)),
   };
   for (const document of branchless) if (!changes.has(document.path.toString("latin1"))) addTombstone(document, delta);
   for (const [key, change] of changes) {
@@ -235,7 +239,7 @@ async function changedRules(
   mirror: string,
   changes: ReadonlyMap<string, PathChange>,
   before: readonly RuleFile[],
-  rules: ReadonlyMap<number, CommitRules>,
+  rules: RulesByBit,
   stop: StopSignal,
 ): Promise<RuledDirectories> {
   const ruled = new Map<string, number>();
@@ -250,8 +254,12 @@ async function changedRules(
   for (const { branchMask, wasMissing } of before) if (wasMissing) add("", branchMask);
   for (const [bit, after] of rules) {
     if (((changed >>> bit) & 1) === 0) continue;
+    const files = filesBefore(before, bit);
     const isOff =
-      after.areAttributesOff || (await readCommitRules(mirror, filesBefore(before, bit), stop)).areAttributesOff;
+      after.rules.areAttributesOff ||
+      after.lfs.isOff ||
+      (await readCommitRules(mirror, files, stop)).areAttributesOff ||
+      (after.lfs !== noLfsRule && (await readLfsRule(mirror, files, stop)).isOff);
     if (isOff) add("", 1 << bit);
   }
   return ruled;
@@ -295,15 +303,25 @@ function findRuled(
   }
 }
 
+/** The rules of a commit. */
+interface BranchRules {
+  readonly rules: CommitRules;
+  /** `noLfsRule` if the list of contents has all pointers. */
+  readonly lfs: LfsRule;
+}
+
+type RulesByBit = ReadonlyMap<number, BranchRules>;
+
 /** The rules of the wanted commits, by bit: files that did not change are in the shards. */
 async function rulesOfBranches(
   mirror: string,
   wanted: readonly IndexedBranch[],
   before: readonly RuleFile[],
   changes: ReadonlyMap<string, PathChange>,
+  withLfs: boolean,
   stop: StopSignal,
-): Promise<Map<number, CommitRules>> {
-  const rules = new Map<number, CommitRules>();
+): Promise<RulesByBit> {
+  const rules = new Map<number, BranchRules>();
   const changed = [...changes].filter(([, { path }]) => isRulePath(path));
   for (const { bit } of wanted) {
     const files = filesBefore(before, bit);
@@ -313,7 +331,8 @@ async function rulesOfBranches(
       if (own.oid !== null && own.isFile) files.set(path, own.oid);
       else files.delete(path);
     }
-    rules.set(bit, await readCommitRules(mirror, files, stop));
+    const lfs = withLfs ? await readLfsRule(mirror, files, stop) : noLfsRule;
+    rules.set(bit, { rules: await readCommitRules(mirror, files, stop), lfs });
   }
   return rules;
 }
@@ -323,7 +342,8 @@ async function addRuled(
   changes: Map<string, PathChange>,
   ruled: RuledDirectories,
   documents: ReadonlyMap<string, readonly OldDocument[]>,
-  rules: ReadonlyMap<number, CommitRules>,
+  rules: RulesByBit,
+  contents: LfsContents | undefined,
   pace: Pace,
 ): Promise<void> {
   if (ruled.size === 0) return;
@@ -332,16 +352,34 @@ async function addRuled(
     const known = changes.get(path);
     const mask = (known?.after ?? []).reduce((bits, { bit }) => bits & ~(1 << bit), ruledMask(ruled, path));
     const after: PathChange["after"] = [];
-    for (const { oid, isFile, branchMask, rules: before, path: bytes } of old)
-      for (const [bit, commitRules] of rules)
-        if (isFile && ((branchMask & mask) >>> bit) & 1 && commitRules.at(bytes).key !== before.key)
-          after.push({ bit, oid, isFile, isSubmodule: false });
+    for (const document of old)
+      for (const [bit, branch] of rules)
+        if (
+          document.isFile &&
+          ((document.branchMask & mask) >>> bit) & 1 &&
+          isRuledAnew(document, path, branch, contents)
+        )
+          after.push({ bit, oid: document.oid, isFile: true, isSubmodule: false });
     if (known !== undefined) known.after.push(...after);
     else if (after.length > 0) changes.set(path, { path: old[0].path, after });
   }
 }
 
-function rulesAt(rules: ReadonlyMap<number, CommitRules>, bit: number): CommitRules {
+/** Whether the rules of a branch differ from those with which a file was indexed; also if only its text can tell that. */
+function isRuledAnew(
+  { oid, path: bytes, rules: before, isLeftOut, contentBytes }: OldDocument,
+  path: string,
+  { rules, lfs }: BranchRules,
+  contents: LfsContents | undefined,
+): boolean {
+  if (rules.at(bytes).key !== before.key) return true;
+  if (lfs === noLfsRule) return false;
+  return isLeftOut
+    ? contents?.lacks(oid) !== true && !lfs.holds(path)
+    : contentBytes > 0 && contentBytes <= pointerBytesMax && lfs.holds(path);
+}
+
+function rulesAt(rules: RulesByBit, bit: number): BranchRules {
   const found = rules.get(bit);
   assert(found !== undefined, "the rules of each wanted branch are known");
   return found;
@@ -457,11 +495,11 @@ function applyChange(
   change: PathChange,
   documents: readonly OldDocument[],
   living: number,
-  rulesByBit: ReadonlyMap<number, CommitRules>,
+  rulesByBit: RulesByBit,
   contents: LfsContents | undefined,
   delta: Delta,
 ): void {
-  const masks = new Map<string, Pick<Entry, "oid" | "isFile" | "isSubmodule" | "rules"> & { mask: number }>();
+  const masks = new Map<string, Omit<Entry, "path" | "branchMask"> & { mask: number }>();
   const documentKey = (oid: string, isFile: boolean, rules: PathRules, isLeftOut: boolean): string =>
     `${oid}${isFile ? "" : "!"}${isLeftOut ? "?" : ""} ${rules.key}`;
   for (const { oid, isFile, isSubmodule, rules, isLeftOut, branchMask } of documents)
@@ -471,15 +509,19 @@ function applyChange(
       isFile,
       isSubmodule,
       rules,
+      mayBePointer: false,
     });
   for (const { bit, oid, isFile, isSubmodule } of change.after) {
     for (const state of masks.values()) state.mask &= ~(1 << bit);
     if (oid === null) continue;
-    const rules = isFile ? rulesAt(rulesByBit, bit).at(change.path) : noRules;
+    const branch = rulesAt(rulesByBit, bit);
+    const rules = isFile ? branch.rules.at(change.path) : noRules;
     const isLeftOut = isFile && !rules.isIgnored && contents?.lacks(oid) === true;
-    const key = documentKey(oid, isFile, rules, isLeftOut);
+    // Only its text tells whether it is one, so it is added again.
+    const mayBePointer = isFile && !isLeftOut && branch.lfs.holds(change.path.toString("latin1"));
+    const key = documentKey(oid, isFile, rules, isLeftOut) + (mayBePointer ? " lfs" : "");
     const state = masks.get(key);
-    if (state === undefined) masks.set(key, { mask: 1 << bit, oid, isFile, isSubmodule, rules });
+    if (state === undefined) masks.set(key, { mask: 1 << bit, oid, isFile, isSubmodule, rules, mayBePointer });
     else state.mask |= 1 << bit;
   }
   for (const document of documents) {
@@ -491,8 +533,8 @@ function applyChange(
     }
     addTombstone(document, delta);
   }
-  for (const { mask, oid, isFile, isSubmodule, rules } of masks.values())
-    if (mask !== 0) delta.entries.push({ path: change.path, oid, isFile, isSubmodule, rules, branchMask: mask });
+  for (const { mask, ...state } of masks.values())
+    if (mask !== 0) delta.entries.push({ path: change.path, ...state, branchMask: mask });
 }
 
 function addTombstone(document: OldDocument, { tombstones, dead }: Delta): void {

@@ -1,4 +1,5 @@
 import type { LfsContents } from "../git/lfs/lfs-contents.js";
+import { parsePointer } from "../git/lfs/pointer.js";
 import { fileMode, type TreeEntry } from "../git/objects/objects.js";
 import { Pace } from "../base/pace.js";
 import { readBlobs, readByGit } from "../git/objects/read-blobs.js";
@@ -15,7 +16,14 @@ import {
   textToIndex,
   type ContentLimits,
 } from "./classify.js";
-import { type CommitRules, isRulePath, readCommitRules, type RuleFiles } from "./rules/commit-rules.js";
+import {
+  type CommitRules,
+  isRulePath,
+  noLfsRule,
+  readCommitRules,
+  readLfsRule,
+  type RuleFiles,
+} from "./rules/commit-rules.js";
 import { noRules, type PathRules } from "./rules/path-rules.js";
 import type { ShardOutput } from "./shard-output.js";
 
@@ -40,6 +48,8 @@ export interface Entry {
   readonly isSubmodule: boolean;
   /** Of a file, by the commits of these branches. */
   readonly rules: PathRules;
+  /** Whether its blob may be a pointer of Git LFS that the list of contents does not have. */
+  readonly mayBePointer: boolean;
   branchMask: number;
 }
 
@@ -111,7 +121,9 @@ export async function entriesOfBranches(
     const bit = 1 << branch.bit;
     const tree = await listReadable(mirror, indexedTree(branch), stop);
     missingTreeCount += tree.missingCount;
-    const rules = await readCommitRules(mirror, ruleFiles(tree.entries), stop);
+    const files = ruleFiles(tree.entries);
+    const rules = await readCommitRules(mirror, files, stop);
+    const lfs = contents === undefined || contents.isWhole ? noLfsRule : await readLfsRule(mirror, files, stop);
     problems.push(...describeProblems(branch.name, rules));
     // Branches with the same files with rules have the same for a path.
     const rulesOfPath = found.get(rules) ?? new Map<string, PathRules>();
@@ -123,14 +135,15 @@ export async function entriesOfBranches(
       const own = isFile ? (rulesOfPath.get(path) ?? rules.at(item.path)) : noRules;
       if (isFile && branches.length > 1 && !rules.isEmpty) rulesOfPath.set(path, own);
       const oid = (isFile ? contents?.find(item.oid) : undefined) ?? item.oid;
-      const key = branches.length > 1 ? `${oid} ${isFile} ${own.key} ${path}` : "";
+      const mayBePointer = isFile && lfs !== noLfsRule && lfs.holds(item.path.toString("latin1"));
+      const key = branches.length > 1 ? `${oid} ${isFile} ${mayBePointer} ${own.key} ${path}` : "";
       const entry = branches.length > 1 ? known.get(key) : undefined;
       if (entry !== undefined) {
         entry.branchMask |= bit;
         continue;
       }
       const isSubmodule = item.mode === fileMode.gitlink;
-      const added: Entry = { path: item.path, oid, isFile, isSubmodule, rules: own, branchMask: bit };
+      const added: Entry = { path: item.path, oid, isFile, isSubmodule, rules: own, mayBePointer, branchMask: bit };
       entries.push(added);
       if (branches.length > 1) known.set(key, added);
     }
@@ -226,8 +239,22 @@ async function indexBlobs(
 /** The open shard already has the blob, for example from a fork: it is not read again. */
 function addToOpenShard(content: number, group: readonly Entry[], context: IndexContext, counts: DocumentCounts): void {
   const text = context.output.contentText(content);
+  const searched = withoutPointers(group, text, context, counts);
+  if (searched.length === 0) return;
   counts.contentBytes += text.length;
-  for (const entry of group) addDocument(content, entry, text, context, counts);
+  for (const entry of searched) addDocument(content, entry, text, context, counts);
+}
+
+/** Adds the entries that are pointers of Git LFS without contents, and returns the others. */
+function withoutPointers(
+  group: readonly Entry[],
+  text: Buffer,
+  context: IndexContext,
+  counts: DocumentCounts,
+): readonly Entry[] {
+  if (!group.some(({ mayBePointer }) => mayBePointer) || parsePointer(text) === undefined) return group;
+  for (const entry of group) if (entry.mayBePointer) addSkipped(entry, "lfs", context, counts);
+  return group.filter(({ mayBePointer }) => !mayBePointer);
 }
 
 async function indexBlob(
@@ -238,7 +265,7 @@ async function indexBlob(
   counts: DocumentCounts,
 ): Promise<void> {
   const readable: Entry[] = [];
-  for (const entry of group) {
+  for (const entry of withoutPointers(group, content, context, counts)) {
     context.onFile(oid, entry.path, content.length);
     if (isTooLarge(content.length, entry.path, context.limits)) addSkipped(entry, "too-large", context, counts);
     else readable.push(entry);

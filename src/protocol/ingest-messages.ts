@@ -96,6 +96,8 @@ export interface FetchSettings {
   readonly reserveBytes: number;
   /** Of the contents of Git LFS in one mirror. */
   readonly lfsBytesMax: number;
+  /** Pointers of one mirror that are listed, see `LfsContents`. */
+  readonly lfsPointersMax: number;
   readonly home: string;
   readonly sshCommand: string;
   readonly credentialHelper: string;

@@ -192,8 +192,6 @@ export interface MissingPart {
 export interface CacheDocuments {
   readonly kind: "cache-documents";
   readonly repositoryId: number;
-  /** Whether the repository is indexed with contents of Git LFS: then a pointer has none. */
-  readonly hasLfs: boolean;
   readonly entries: Uint8Array;
   readonly bytes: CachedShardBytes;
   readonly limits: IndexLimits;

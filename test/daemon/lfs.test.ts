@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import t from "tap";
+import t, { type Test } from "tap";
 import type { RepositoryStatus } from "../../src/model/repository-status.js";
 import { newestMirror, textsOnly } from "../support/daemon.js";
 import { fixture, pruneMirror } from "../support/git-mirror.js";
@@ -18,10 +18,24 @@ t.test("contents of a server are searched and shown", async (t) => {
   const late = "needle late\n";
   const lateOther = "needle late on other\n";
   const old = double.add("first line\nneedle old\n");
-  const first = source.commit({ branch: "main", files: { ".gitattributes": attributes, "a.dat": old } });
+  const first = source.commit({
+    branch: "main",
+    files: {
+      ".gitattributes": attributes,
+      "a.dat": old,
+      "docs.txt": pointer("an old example"),
+      "later.bin": pointer("in LFS later"),
+    },
+  });
+  const ruled = source.commit({
+    branch: "main",
+    files: { ".gitattributes": `${attributes}*.bin filter=lfs\n`, "docs.txt": pointer("an older example") },
+  });
   const main = source.commit({
     branch: "main",
     files: {
+      ".gitattributes": attributes,
+      "later.bin": { deleted: true },
       "a.txt": "needle plain\n",
       "a.dat": double.add("first line\nneedle in lfs\n"),
       "b/c.dat": pointer(late),
@@ -62,6 +76,17 @@ t.test("contents of a server are searched and shown", async (t) => {
   t.equal(await found(`rev:${other} needle`), "app:a.dat:1,app:a.txt:1", "a commit that only another branch has");
   t.equal(await found(`rev:${first} needle`), "", "contents of an older commit are not fetched");
   t.same(await leftOut(first), ["a.dat"], "which is told");
+  t.equal(
+    await found(`rev:${first} oid`),
+    "app:docs.txt:2,app:later.bin:2",
+    "what has no attribute stays as it is, too",
+  );
+  t.same(await leftOut(ruled), ["a.dat", "later.bin"], "the attributes of that commit count");
+  t.equal(await found(`rev:${ruled} oid`), "app:docs.txt:2");
+  t.equal(await found(`repo:has.content(older.example) rev:${ruled} oid`), "");
+  t.match(await found(`repo:has.content(sha256) rev:${first} oid`), "docs.txt");
+  t.equal(await found(`repo:has.file(path:bin content:sha256) rev:${ruled} oid`), "", "as in searches");
+  t.match(await found(`repo:has.file(path:bin content:sha256) rev:${first} oid`), "docs.txt");
   await t.test("it is shown", async (t) => {
     const query = `{ repository(name: "app") { commit(rev: "main") {
       blob(path: "a.dat") { content byteSize totalLines lfs { byteSize } } lost: blob(path: "b/c.dat") { content lfs { byteSize } }
@@ -163,6 +188,51 @@ t.test("pointers in submodules are left out", async (t) => {
   ]);
   t.equal(skippedCounts["lfs"], 1);
   t.equal((await daemon.search("repo:^outer$ needle")).found.join(), "outer:a.dat:1,outer:lib/a.dat:1");
+});
+
+t.test("of too many pointers, the others are left out", async (t) => {
+  const source = fixture(t);
+  const double = await LfsDouble.start(t, source);
+  const [a, b, c, d] = ["a", "b", "c", "d"].map((name) => double.add(`needle ${name}\n`));
+  const many = source.commit({
+    branch: "main",
+    files: { ".gitattributes": attributes, "a.dat": a, "b.dat": b, "c.dat": c, "d.dat": d, "docs.txt": pointer("x") },
+  });
+  const repositories = [{ name: "many", url: double.url, lfs: true }];
+  const { daemon } = await GraphqlSite.start(t, { repositories }, [...textsOnly, "--set", "git.maxLfsPointers=2"]);
+  const found = async (query: string) => (await daemon.search(`repo:^many$ ${query}`)).found;
+  const leftOut = async (revision: string): Promise<number> => {
+    const query = new URLSearchParams({ receipt: "1", q: `repo:^many$@${revision} needle count:all` });
+    return (await daemon.get(`/.api/search/stream?${query}`)).text.split('"reason":"lfs"').length - 1;
+  };
+  const check = async (t: Test, revision: string, count: number): Promise<void> => {
+    t.equal((await found(`rev:${revision} needle`)).length, 2, "as many as the limit have contents");
+    t.same(await found(`rev:${revision} oid`), ["many:docs.txt:2"], "the others are no text");
+    t.equal(await leftOut(revision), count, "they are gaps");
+  };
+  const status = await daemon.sync("many");
+  t.match(status.warnings, [
+    /the contents of 2 pointers are left out, because there are more than git\.maxLfsPointers/,
+  ]);
+  t.equal(status.skippedCounts["lfs"], 2);
+  await check(t, "HEAD", 2);
+  source.commit({
+    branch: "main",
+    files: { "e.dat": double.add("needle e\n"), "docs.dat": pointer("x"), "sub/.gitattributes": "*.txt filter=lfs\n" },
+  });
+  const next = await daemon.sync("many");
+  t.equal(next.skippedCounts["lfs"], 4, "after a change");
+  await check(t, "HEAD", 4);
+  await check(t, many, 2);
+  source.commit({ branch: "main", files: { ".gitattributes": `${attributes}*.txt filter=lfs\n` } });
+  await daemon.sync("many");
+  t.equal(await leftOut("HEAD"), 5, "after a change of the attributes");
+  t.same(await found("oid"), []);
+  source.commit({ branch: "main", files: { ".gitattributes": "# none\n" } });
+  await daemon.sync("many");
+  t.equal(await leftOut("HEAD"), 0);
+  t.equal((await found("oid")).length, 5);
+  t.equal(await daemon.countFaults(), 0);
 });
 
 t.test("contents make room, and what is forgotten is told", async (t) => {

@@ -808,6 +808,15 @@ export const optionTable = {
     description:
       "For repositories with lfs: contents of Git LFS that the mirror of one repository keeps. Those of no indexed commit make room for others; the rest is left out.",
   },
+  "git.maxLfsPointers": {
+    kind: "integer",
+    default: 100_000,
+    min: 1,
+    max: 200_000,
+    unit: "pointers",
+    description:
+      "For repositories with lfs: different pointers of one repository that are looked after. Files with others are found by their path only.",
+  },
   "git.maxMemoryBytes": {
     kind: "integer",
     default: 2 ** 32,

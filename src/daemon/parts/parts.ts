@@ -503,6 +503,7 @@ function fetchSettings({ sync, git }: ResolvedOptions): SyncSettings["fetch"] {
     followRedirects: git.followRedirects,
     networks: git.networks,
     lfsBytesMax: git.maxLfsBytes,
+    lfsPointersMax: git.maxLfsPointers,
   };
 }
 

@@ -1,31 +1,34 @@
 import { BoundedMap } from "../../base/bounded-map.js";
 import { TrawlError } from "../../base/errors.js";
 import { fileMode, localCommand } from "../objects/objects.js";
-import { blobSizes } from "../objects/read-blobs.js";
+import { blobSizes, readBlobs } from "../objects/read-blobs.js";
 import { isOid } from "../objects/refs.js";
 import { StoredObjects } from "../objects/stored-objects.js";
 import { runGit, type StopSignal } from "../run/run.js";
+import { type LfsPointer, parsePointer, pointerBytesMax } from "./pointer.js";
 
-/** Pointers of one repository; each takes 100 bytes in its tree. */
-export const lfsPointersMax = 100_000;
-
-const treeBytesMax = lfsPointersMax * 128;
+/** The most pointers that the option git.maxLfsPointers allows, of 128 bytes at most. */
+const treeBytesMax = 200_000 * 128;
 
 const leftOutEnding = ".left-out";
+const moreName = "more";
 
 /**
  * The contents of a repository's pointers: blobs of its mirror, so that whatever reads blobs reads them. A tree of the mirror lists them:
  * the name of an entry is the oid of a pointer, and its blob has the contents; of a pointer without contents, the name ends with
- * `.left-out`. The reference `refs/trawl/lfs` keeps it all alive.
+ * `.left-out`. With the name `more`, there are further pointers, which have no contents either. The reference `refs/trawl/lfs` keeps it all alive.
  */
 export class LfsContents {
   /** The oid of the tree. */
   readonly tree: string;
   readonly #blobs: ReadonlyMap<string, string>;
   readonly #leftOut: ReadonlySet<string>;
+  /** Whether all pointers of the indexed commits are listed. */
+  readonly isWhole: boolean;
 
-  constructor(tree: string, blobs: ReadonlyMap<string, string>, leftOut: ReadonlySet<string>) {
+  constructor(tree: string, blobs: ReadonlyMap<string, string>, leftOut: ReadonlySet<string>, isWhole: boolean) {
     this.tree = tree;
+    this.isWhole = isWhole;
     this.#blobs = blobs;
     this.#leftOut = leftOut;
   }
@@ -54,10 +57,12 @@ export class LfsContents {
 export function listLfsContents(
   blobs: ReadonlyMap<string, string>,
   leftOut: ReadonlySet<string>,
+  isWhole: boolean,
   none: string,
 ): string {
   const lines = [...blobs].map(([pointer, blob]) => `100644 blob ${blob}\t${pointer}\n`);
   for (const pointer of leftOut) lines.push(`100644 blob ${none}\t${pointer}${leftOutEnding}\n`);
+  if (!isWhole) lines.push(`100644 blob ${none}\t${moreName}\n`);
   return lines.join("");
 }
 
@@ -74,6 +79,7 @@ export async function readLfsContents(directory: string, tree: string, stop: Sto
   const bytes = readStored(directory, tree, stop) ?? (await readByGit(directory, tree, stop));
   const blobs = new Map<string, string>();
   const leftOut = new Set<string>();
+  let isWhole = true;
   const oidBytes = tree.length / 2;
   for (let at = 0; at < bytes.length; ) {
     const space = bytes.indexOf(32, at);
@@ -81,12 +87,13 @@ export async function readLfsContents(directory: string, tree: string, stop: Sto
     if (space < 0 || end < 0 || end + 1 + oidBytes > bytes.length) throw unreadable(directory, tree);
     const name = bytes.toString("latin1", space + 1, end);
     const pointer = name.endsWith(leftOutEnding) ? name.slice(0, -leftOutEnding.length) : name;
-    if (!isOid(pointer)) throw unreadable(directory, tree);
-    if (pointer === name) blobs.set(pointer, bytes.toString("hex", end + 1, end + 1 + oidBytes));
+    if (name === moreName) isWhole = false;
+    else if (!isOid(pointer)) throw unreadable(directory, tree);
+    else if (pointer === name) blobs.set(pointer, bytes.toString("hex", end + 1, end + 1 + oidBytes));
     else leftOut.add(pointer);
     at = end + 1 + oidBytes;
   }
-  const contents = new LfsContents(tree, blobs, leftOut);
+  const contents = new LfsContents(tree, blobs, leftOut, isWhole);
   kept.set(tree, { contents, byteCount: bytes.length });
   return contents;
 }
@@ -113,6 +120,28 @@ async function readByGit(directory: string, tree: string, stop: StopSignal): Pro
 
 function unreadable(directory: string, tree: string): TrawlError {
   return new TrawlError("git", `the list ${tree} of contents of Git LFS in ${directory} is damaged`);
+}
+
+/** A shorter blob is no pointer. */
+const pointerBytesMin = 100;
+
+const readSilenceMs = 60_000;
+
+/** The blobs among these that are pointers. Throws `git`, `cancelled`. */
+export async function readPointers(
+  directory: string,
+  oids: readonly string[],
+  stop: StopSignal,
+): Promise<Map<string, LfsPointer>> {
+  const found = new Map<string, LfsPointer>();
+  const sizes = await blobSizes(directory, oids, stop);
+  const small = oids.filter((_, i) => sizes[i] >= pointerBytesMin && sizes[i] <= pointerBytesMax);
+  const options = { directory, contentBytesMax: pointerBytesMax, silenceMs: readSilenceMs, stop };
+  await readBlobs(options, small, (index, outcome) => {
+    const pointer = outcome.kind === "content" ? parsePointer(outcome.content) : undefined;
+    if (pointer !== undefined) found.set(small[index], pointer);
+  });
+  return found;
 }
 
 /** A file of a commit, as it is listed. */

@@ -60,12 +60,13 @@ export class LfsStore {
   async finish(
     blobs: ReadonlyMap<string, string>,
     leftOut: ReadonlySet<string>,
+    isWhole: boolean,
     indexed: string | undefined,
   ): Promise<LfsContents> {
-    const none = leftOut.size === 0 ? "" : await this.addContents(Buffer.alloc(0));
+    const none = leftOut.size === 0 && isWhole ? "" : await this.addContents(Buffer.alloc(0));
     await this.#import?.finish("");
     this.#import = undefined;
-    const { stdout } = await this.#run(["mktree"], listLfsContents(blobs, leftOut, none));
+    const { stdout } = await this.#run(["mktree"], listLfsContents(blobs, leftOut, isWhole, none));
     const tree = stdout.toString("latin1").trim();
     if (!isOid(tree)) throw new TrawlError("git", "git mktree wrote unexpected output");
     const lines = [`update ${ref} ${tree}\n`, ...(indexed === undefined ? [] : [`update ${indexedRef} ${indexed}\n`])];

@@ -15,9 +15,6 @@ const attributesNameBytes = Buffer.from(attributesName);
 const ignorePathBytes = Buffer.from(ignorePath);
 const slash = 47;
 
-/** Of the attributes of linguist, those that mean something for a search; the others are about statistics of GitHub. */
-const wantedAttributes = ["linguist-language", "linguist-generated", "linguist-vendored"] as const;
-
 /** Bounds of the attributes of a commit: with more, it has none. */
 export const attributeFilesMax = 1_000;
 export const attributeBytesMax = 1 << 20;
@@ -51,6 +48,18 @@ export function ruledDirectory(path: string): string {
   return path === ignorePath ? "" : path.slice(0, -attributesName.length);
 }
 
+/** Where the files are that have rules for these paths, of one character per byte. */
+export function rulePathsAbove(paths: Iterable<string>): string[] {
+  const found = new Set([ignorePath, attributesName]);
+  for (const path of paths)
+    for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1)) {
+      const file = path.slice(0, end + 1) + attributesName;
+      if (found.has(file)) break;
+      found.add(file);
+    }
+  return [...found];
+}
+
 /** Directories with the bits of branches on which a file with rules for them changes. */
 export type RuledDirectories = ReadonlyMap<string, number>;
 
@@ -62,8 +71,7 @@ export function ruledMask(ruled: RuledDirectories, path: string): number {
   return mask;
 }
 
-const noMacros = new AttributeMacros(wantedAttributes, new Map());
-const noAttributes = new AttributeStack(new Map(), noMacros);
+const noAttributes = new AttributeStack(new Map(), new AttributeMacros([], new Map()));
 
 /** What a commit's own files say of its other files. */
 export class CommitRules {
@@ -124,8 +132,6 @@ function isSet(value: AttributeValue | undefined): boolean | undefined {
 /** What a compiled pattern takes for each of its bytes, about. */
 const compiledBytesPerByte = 64;
 
-/** By oid and the macros for which they were read. */
-const keptFiles = new BoundedMap<string, KeptFile>(keptBytesMax, weightOfFile);
 interface KeptFile {
   readonly rules: readonly AttributeRule[];
   readonly byteCount: number;
@@ -138,23 +144,17 @@ function weightOfFile({ rules, byteCount }: KeptFile): number {
   return 256 + byteCount + 256 * rules.length + compiledBytesPerByte * compiled;
 }
 
-/** By the oid of the file in the root. */
-const keptMacros = new BoundedMap<string, AttributeMacros>(16, () => 1);
-
 /** By what files they were made of. */
 const keptRules = new BoundedMap<string, CommitRules>(keptCommitsMax, () => 1);
 
 /** The rules of a commit that has these files, read from its mirror. A file that cannot be read has none. Throws `git`, `cancelled`. */
 export async function readCommitRules(mirror: string, files: RuleFiles, stop: StopSignal): Promise<CommitRules> {
-  const name = [...files]
-    .map(([path, oid]) => `${oid} ${path}`)
-    .sort()
-    .join("\0");
+  const name = nameOfFiles(files);
   const known = keptRules.get(name);
   if (known !== undefined) return known;
   const read: Reading = { problems: [], isWhole: true };
   const ignore = await readIgnore(mirror, files, read, stop);
-  const attributes = await readAttributes(mirror, files, read, stop);
+  const attributes = await linguistAttributes.read(mirror, files, read, stop);
   const rules = new CommitRules(attributes, ignore, read.problems);
   // Another mirror may have what this one lacks, and so may this one later.
   if (read.isWhole) keptRules.set(name, rules);
@@ -182,75 +182,147 @@ async function readIgnore(mirror: string, files: RuleFiles, read: Reading, stop:
   return ignore;
 }
 
-/** Undefined if the attributes are off. */
-async function readAttributes(
-  mirror: string,
-  files: RuleFiles,
-  read: Reading,
-  stop: StopSignal,
-): Promise<AttributeStack | undefined> {
-  const paths = [...files.keys()].filter((path) => path !== ignorePath);
-  const give = (problem: string): undefined => {
-    read.problems.push(`${attributesName}: ${problem}: attributes have no effect`);
-  };
-  if (paths.length > attributeFilesMax) return give(`more than ${attributeFilesMax} files`);
-  const macros = await readMacros(mirror, files.get(attributesName), stop);
-  if (macros === undefined) return give(tooManyRules);
-  const byDirectory = new Map<string, readonly AttributeRule[]>();
-  const unknown: string[] = [];
-  const keyOf = (path: string): string => `${files.get(path)} ${macros.key}`;
-  let byteCount = 0;
-  for (const path of paths) {
-    const kept = keptFiles.get(keyOf(path));
-    if (kept === undefined) unknown.push(path);
-    else byDirectory.set(directoryName(path), kept.rules);
-    byteCount += kept?.byteCount ?? 0;
-  }
-  let unread: string | undefined;
-  const oids = unknown.map((path) => files.get(path) ?? "");
-  await readBlobs(options(mirror, attributeBytesMax, stop), oids, (index, outcome) => {
-    const path = unknown[index];
-    read.isWhole &&= outcome.kind !== "missing";
-    if (outcome.kind !== "content") {
-      unread = `${Buffer.from(path, "latin1").toString()} ${unreadable(outcome.kind, attributeBytesMax)}`;
-      return;
-    }
-    byteCount += outcome.content.length;
-    if (byteCount > attributeTotalBytesMax) return;
-    const rules = parseAttributeFile(outcome.content.toString("latin1"), macros, attributeRulesMax, stop);
-    keptFiles.set(keyOf(path), { rules, byteCount: outcome.content.length });
-    byDirectory.set(directoryName(path), rules);
-  });
-  if (unread !== undefined) return give(unread);
-  if (byteCount > attributeTotalBytesMax) return give(`more than ${attributeTotalBytesMax >> 20} MiB`);
-  const stack = new AttributeStack(byDirectory, macros);
-  if (stack.ruleCount > attributeRulesMax) return give(tooManyRules);
-  if (stack.stateCount > attributeStatesMax) return give(`more than ${attributeStatesMax} attributes in lines`);
-  if (stack.wildcardBytes > wildcardBytesMax)
-    return give(`more than ${wildcardBytesMax >> 10} KiB of patterns with wildcards`);
-  return stack;
+/** The bounds of attributes: with more, a commit has none. */
+interface AttributeBounds {
+  readonly fileCountMax: number;
+  /** Lines, and attributes in macros. */
+  readonly ruleCountMax: number;
+  readonly stateCountMax: number;
+  readonly wildcardBytesMax: number;
+  /** Whom the lines are for, as the end of a message. */
+  readonly lines: string;
 }
 
-const tooManyRules = `more than ${attributeRulesMax} lines for linguist`;
+/** Reads some attributes of commits, and keeps what is parsed of the files. */
+class AttributeReader {
+  readonly #wanted: readonly string[];
+  readonly #bounds: AttributeBounds;
+  readonly #noMacros: AttributeMacros;
+  /** By oid and the macros for which they were read. */
+  readonly #keptFiles = new BoundedMap<string, KeptFile>(keptBytesMax, weightOfFile);
+  /** By the oid of the file in the root. */
+  readonly #keptMacros = new BoundedMap<string, AttributeMacros>(16, () => 1);
 
-/** Those of the file in the root, none if it cannot be read; undefined if they have too many attributes. */
-async function readMacros(
-  mirror: string,
-  oid: string | undefined,
-  stop: StopSignal,
-): Promise<AttributeMacros | undefined> {
-  const known = oid === undefined ? noMacros : keptMacros.get(oid);
-  if (known !== undefined || oid === undefined) return known;
-  let text: string | undefined;
-  await readBlobs(options(mirror, attributeBytesMax, stop), [oid], (_, outcome) => {
-    if (outcome.kind === "content") text = outcome.content.toString("latin1");
-  });
-  if (text === undefined) return noMacros;
-  const macros = parseMacros(text, attributeRulesMax, stop);
-  if (macros === undefined) return undefined;
-  const numbered = new AttributeMacros(wantedAttributes, macros);
-  keptMacros.set(oid, numbered);
-  return numbered;
+  constructor(wanted: readonly string[], bounds: AttributeBounds) {
+    this.#wanted = wanted;
+    this.#bounds = bounds;
+    this.#noMacros = new AttributeMacros(wanted, new Map());
+  }
+
+  /** Undefined if the attributes are off. */
+  async read(mirror: string, files: RuleFiles, read: Reading, stop: StopSignal): Promise<AttributeStack | undefined> {
+    const { fileCountMax, ruleCountMax, stateCountMax, wildcardBytesMax: wildcardsMax, lines } = this.#bounds;
+    const paths = [...files.keys()].filter((path) => path !== ignorePath);
+    const give = (problem: string): undefined => {
+      read.problems.push(`${attributesName}: ${problem}: attributes have no effect`);
+    };
+    if (paths.length > fileCountMax) return give(`more than ${fileCountMax} files`);
+    const tooManyRules = `more than ${ruleCountMax} lines for ${lines}`;
+    const macros = await this.#readMacros(mirror, files.get(attributesName), stop);
+    if (macros === undefined) return give(tooManyRules);
+    const byDirectory = new Map<string, readonly AttributeRule[]>();
+    const unknown: string[] = [];
+    const keyOf = (path: string): string => `${files.get(path)} ${macros.key}`;
+    let byteCount = 0;
+    for (const path of paths) {
+      const kept = this.#keptFiles.get(keyOf(path));
+      if (kept === undefined) unknown.push(path);
+      else byDirectory.set(directoryName(path), kept.rules);
+      byteCount += kept?.byteCount ?? 0;
+    }
+    let unread: string | undefined;
+    const oids = unknown.map((path) => files.get(path) ?? "");
+    await readBlobs(options(mirror, attributeBytesMax, stop), oids, (index, outcome) => {
+      const path = unknown[index];
+      read.isWhole &&= outcome.kind !== "missing";
+      if (outcome.kind !== "content") {
+        unread = `${Buffer.from(path, "latin1").toString()} ${unreadable(outcome.kind, attributeBytesMax)}`;
+        return;
+      }
+      byteCount += outcome.content.length;
+      if (byteCount > attributeTotalBytesMax) return;
+      const rules = parseAttributeFile(outcome.content.toString("latin1"), macros, ruleCountMax, stop);
+      this.#keptFiles.set(keyOf(path), { rules, byteCount: outcome.content.length });
+      byDirectory.set(directoryName(path), rules);
+    });
+    if (unread !== undefined) return give(unread);
+    if (byteCount > attributeTotalBytesMax) return give(`more than ${attributeTotalBytesMax >> 20} MiB`);
+    const stack = new AttributeStack(byDirectory, macros);
+    if (stack.ruleCount > ruleCountMax) return give(tooManyRules);
+    if (stack.stateCount > stateCountMax) return give(`more than ${stateCountMax} attributes in lines`);
+    if (stack.wildcardBytes > wildcardsMax)
+      return give(`more than ${wildcardsMax >> 10} KiB of patterns with wildcards`);
+    return stack;
+  }
+
+  /** Those of the file in the root, none if it cannot be read; undefined if they have too many attributes. */
+  async #readMacros(mirror: string, oid: string | undefined, stop: StopSignal): Promise<AttributeMacros | undefined> {
+    const known = oid === undefined ? this.#noMacros : this.#keptMacros.get(oid);
+    if (known !== undefined || oid === undefined) return known;
+    let text: string | undefined;
+    await readBlobs(options(mirror, attributeBytesMax, stop), [oid], (_, outcome) => {
+      if (outcome.kind === "content") text = outcome.content.toString("latin1");
+    });
+    if (text === undefined) return this.#noMacros;
+    const macros = parseMacros(text, this.#bounds.ruleCountMax, stop);
+    if (macros === undefined) return undefined;
+    const numbered = new AttributeMacros(this.#wanted, macros);
+    this.#keptMacros.set(oid, numbered);
+    return numbered;
+  }
+}
+
+/** Of the attributes of linguist, those that mean something for a search; the others are about statistics of GitHub. */
+const linguistAttributes = new AttributeReader(["linguist-language", "linguist-generated", "linguist-vendored"], {
+  fileCountMax: attributeFilesMax,
+  ruleCountMax: attributeRulesMax,
+  stateCountMax: attributeStatesMax,
+  wildcardBytesMax,
+  lines: "linguist",
+});
+
+/** Some repositories have a line for each file in LFS. */
+const lfsAttributes = new AttributeReader(["filter"], {
+  fileCountMax: attributeFilesMax,
+  ruleCountMax: 4_000,
+  stateCountMax: attributeStatesMax,
+  wildcardBytesMax,
+  lines: "filters",
+});
+
+/** Of which files of a commit the blob may be a pointer of Git LFS: those for which the attribute `filter` is `lfs`. */
+export interface LfsRule {
+  /** The path has one character per byte. */
+  readonly holds: (path: string) => boolean;
+  /** Whether it holds for all files: where the attributes of a commit are off, a pointer is rather a gap that is told than a text that is not. */
+  readonly isOff: boolean;
+}
+
+export const noLfsRule: LfsRule = { holds: () => false, isOff: false };
+
+/** By the files of which they were made. */
+const keptLfsRules = new BoundedMap<string, LfsRule>(keptCommitsMax, () => 1);
+
+/** That of a commit that has these files, read from its mirror. Throws `git`, `cancelled`. */
+export async function readLfsRule(mirror: string, files: RuleFiles, stop: StopSignal): Promise<LfsRule> {
+  const name = nameOfFiles(files);
+  const known = keptLfsRules.get(name);
+  if (known !== undefined) return known;
+  const read: Reading = { problems: [], isWhole: true };
+  const attributes = await lfsAttributes.read(mirror, files, read, stop);
+  const rule: LfsRule =
+    attributes === undefined
+      ? { holds: () => true, isOff: true }
+      : { holds: (path) => attributes.attributesAt(path).get("filter") === "lfs", isOff: false };
+  if (read.isWhole) keptLfsRules.set(name, rule);
+  return rule;
+}
+
+function nameOfFiles(files: RuleFiles): string {
+  return [...files]
+    .map(([path, oid]) => `${oid} ${path}`)
+    .sort()
+    .join("\0");
 }
 
 function options(directory: string, contentBytesMax: number, stop: StopSignal) {

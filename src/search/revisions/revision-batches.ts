@@ -238,7 +238,6 @@ export class RevisionBatches {
         {
           kind: "cache-documents",
           repositoryId: this.#repository.id,
-          hasLfs: this.#repository.lfsTree !== undefined,
           entries,
           bytes: { id, from, to },
           limits,
@@ -352,7 +351,6 @@ export async function rehearseReading(
         {
           kind: "cache-documents",
           ...shared,
-          hasLfs: lfsTree !== undefined,
           entries: part.entries,
           bytes: { id, from, to },
         },

@@ -4,23 +4,22 @@ import { BoundedMap } from "../../base/bounded-map.js";
 import { monotonicMs } from "../../base/deadline.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import { replaceFile } from "../../base/replace-file.js";
-import { readLfsFilters } from "../../git/lfs/lfs-attributes.js";
-import { type LfsContents, lfsPointersMax } from "../../git/lfs/lfs-contents.js";
+import { type LfsContents, readPointers } from "../../git/lfs/lfs-contents.js";
 import { LfsFolder } from "../../git/lfs/lfs-folder.js";
 import { hasSha256, LfsServer, type OnLfsObject } from "../../git/lfs/lfs-server.js";
 import { dropLfsContents, findLfsContents, LfsStore, stateFile } from "../../git/lfs/lfs-store.js";
-import { type LfsPointer, parsePointer, pointerBytesMax } from "../../git/lfs/pointer.js";
+import { type LfsPointer, parsePointer } from "../../git/lfs/pointer.js";
 import type { Mirror } from "../../git/mirror/mirror.js";
 import { RemoteRules } from "../../git/mirror/remote-rules.js";
 import { diffTrees, fileMode } from "../../git/objects/objects.js";
-import { blobSizes, readBlobs } from "../../git/objects/read-blobs.js";
+import { blobSizes } from "../../git/objects/read-blobs.js";
 import { listReadable } from "../../git/objects/readable-tree.js";
 import { isOid, type RefState } from "../../git/objects/refs.js";
 import type { StopSignal } from "../../git/run/run.js";
 import { contentLimitsFor, isTooLarge } from "../../indexer/classify.js";
 import type { ContentTreeMap } from "../../indexer/index-changes.js";
-import { isRegular } from "../../indexer/index-repository.js";
-import { isRulePath } from "../../indexer/rules/commit-rules.js";
+import { isRegular, ruleFiles } from "../../indexer/index-repository.js";
+import { isRulePath, readLfsRule } from "../../indexer/rules/commit-rules.js";
 import { indexedTree } from "../../model/repository.js";
 import type { SyncInput, SyncTask } from "../../protocol/ingest-messages.js";
 
@@ -39,15 +38,11 @@ const serverSilenceMs = 30_000;
 /** Commits of branches and tags that are not indexed whose pointers are looked for, in one sync. */
 const otherCommitsMax = 200;
 
-/** A shorter blob is no pointer. */
-const pointerBytesMin = 100;
-
 /** What was not there is asked for again after this time, which doubles each time that nothing has come; a requested sync always asks. */
 const retryMsMin = 60_000;
 const retryMsMax = 6 * 3_600_000;
 const retries = new BoundedMap<number, { readonly atMs: number; readonly delayMs: number }>(10_000, () => 1);
 
-const readSilenceMs = 60_000;
 const reasonsShownMax = 5;
 
 /** A pointer in the mirror whose contents are left out. */
@@ -225,6 +220,7 @@ class LfsFetch {
       const isSame =
         !this.#isDue &&
         contents !== undefined &&
+        contents.isWhole === (this.#unlistedCount === 0) &&
         contents.blobs.size === this.#blobs.size &&
         contents.leftOut.size === leftOut.size &&
         [...this.#blobs.keys()].every((blob) => this.#known?.find(blob) !== undefined) &&
@@ -232,7 +228,7 @@ class LfsFetch {
       if (!isSame || contents === undefined) {
         // The mirror is known to have a list before it has one: then it can be dropped at any time.
         if (this.#before === undefined) await replaceFile(join(directory, stateFile), Buffer.from("{}"));
-        contents = await store.finish(this.#blobs, leftOut, this.#indexed?.tree);
+        contents = await store.finish(this.#blobs, leftOut, this.#unlistedCount === 0, this.#indexed?.tree);
       }
     } finally {
       store.close();
@@ -323,30 +319,21 @@ class LfsFetch {
     if (isPart && files.size === 0) return;
     const { entries } = isPart ? { entries: [] } : await listReadable(directory, commit, this.#stop);
     for (const { oid, mode, path } of entries) if (isFile(mode, path)) add(oid, path);
-    const pointers = await this.#readPointers(files);
-    if (pointers.length === 0) return;
+    const pointers = await readPointers(directory, [...files.keys()], this.#stop);
+    if (pointers.size === 0) return;
     const all = isPart ? (await listReadable(directory, commit, this.#stop)).entries : entries;
-    const attributeFiles = new Map(
-      all.flatMap(({ path, oid, mode }) =>
-        isRegular(mode) && isRulePath(path) && path.toString("latin1").endsWith(".gitattributes")
-          ? [[path.toString("latin1"), oid]]
-          : [],
-      ),
-    );
-    const paths = pointers.flatMap((one) => one.paths);
-    const filters = await readLfsFilters(directory, attributeFiles, paths, this.#stop);
-    const isLfs = new Map(paths.map((path, i) => [path, filters[i]]));
+    const lfs = await readLfsRule(directory, ruleFiles(all), this.#stop);
     const submodules = outer === undefined ? [] : await this.#submodulePaths(outer);
-    for (const one of pointers) {
-      const own = one.paths.filter((path) => isLfs.get(path) === true);
-      if (own.length === 0) continue;
-      const isElsewhere = own.every((path) => submodules.some((start) => path.startsWith(start)));
-      const known = this.#found.get(one.blob);
+    for (const [blob, pointer] of pointers) {
+      const paths = files.get(blob)?.filter((path) => lfs.holds(path)) ?? [];
+      if (paths.length === 0) continue;
+      const isElsewhere = paths.every((path) => submodules.some((start) => path.startsWith(start)));
+      const known = this.#found.get(blob);
       if (known !== undefined) {
-        known.paths.push(...own);
+        known.paths.push(...paths);
         known.isElsewhere &&= isElsewhere;
-      } else if (this.#blobs.size + this.#found.size >= lfsPointersMax) this.#unlistedCount++;
-      else this.#found.set(one.blob, { ...one, paths: own, isElsewhere });
+      } else if (this.#blobs.size + this.#found.size >= this.#task.fetch.lfsPointersMax) this.#unlistedCount++;
+      else this.#found.set(blob, { pointer, blob, paths, isElsewhere });
     }
   }
 
@@ -364,22 +351,6 @@ class LfsFetch {
       if (error instanceof TrawlError && error.code === "git") return undefined;
       throw error;
     }
-  }
-
-  /** The blobs among these that are pointers. */
-  async #readPointers(files: ReadonlyMap<string, string[]>): Promise<FoundPointer[]> {
-    const { directory } = this.#mirror;
-    const oids = [...files.keys()];
-    const sizes = await blobSizes(directory, oids, this.#stop);
-    const small = oids.filter((_, i) => sizes[i] >= pointerBytesMin && sizes[i] <= pointerBytesMax);
-    const found: FoundPointer[] = [];
-    const options = { directory, contentBytesMax: pointerBytesMax, silenceMs: readSilenceMs, stop: this.#stop };
-    await readBlobs(options, small, (index, outcome) => {
-      const pointer = outcome.kind === "content" ? parsePointer(outcome.content) : undefined;
-      const blob = small[index];
-      if (pointer !== undefined) found.push({ pointer, blob, paths: files.get(blob) ?? [], isElsewhere: false });
-    });
-    return found;
   }
 
   /** What is asked for in this sync; the rest is left out. */
@@ -543,7 +514,7 @@ function describe(leftOut: readonly LeftOut[], unlistedCount: number): string[] 
   );
   if (unlistedCount > 0)
     sentences.unshift(
-      `${lfsProblemStart}${unlistedCount} pointers stay text, because there are more than ${lfsPointersMax} in this repository`,
+      `${lfsProblemStart}the contents of ${unlistedCount} ${unlistedCount === 1 ? "pointer" : "pointers"} are left out, because there are more than git.maxLfsPointers in this repository`,
     );
   const rest = sentences.splice(reasonsShownMax);
   return rest.length === 0 ? sentences : [...sentences, `${lfsProblemStart}${rest.length} more reasons are not listed`];

@@ -1,5 +1,4 @@
 import { TrawlError } from "../../base/errors.js";
-import { parsePointer, pointerBytesMax } from "../../git/lfs/pointer.js";
 import { StoredObjects } from "../../git/objects/stored-objects.js";
 import { readBlobs } from "../../git/objects/read-blobs.js";
 import {
@@ -45,14 +44,14 @@ export async function answerKeepDocuments(request: CacheDocuments, context: Read
   const shard = new CachedShardBuilder(
     request.repositoryId,
     contentLimitsFor(request.limits),
-    request.hasLfs,
     context,
     Buffer.from(context.arena, from, to - from),
   );
   const entriesOf: EntriesOfBlobs = new Map();
   for (const entry of decodeEntries(request.entries)) {
-    if (!entry.isFile || entry.rules.isIgnored) {
-      shard.addSkipped(entry, entry.isFile ? "ignored" : entry.isSubmodule ? "submodule" : "not-regular");
+    const withoutText = reasonWithoutText(entry);
+    if (withoutText !== undefined) {
+      shard.addSkipped(entry, withoutText);
       continue;
     }
     const others = entriesOf.get(entry.oid);
@@ -73,6 +72,13 @@ export async function answerKeepDocuments(request: CacheDocuments, context: Read
     else for (const entry of entries) shard.addSkipped(entry, outcome.kind);
   });
   return { byteCount: shard.build(), readCount, sets: shard.sets, missingCount: shard.missingCount };
+}
+
+/** Why an entry has no text, whatever its blob; undefined if the blob decides. */
+function reasonWithoutText({ isFile, isSubmodule, isLeftOut, rules }: MissingEntry): SkipReason | undefined {
+  if (!isFile) return isSubmodule ? "submodule" : "not-regular";
+  if (rules.isIgnored) return "ignored";
+  return isLeftOut ? "lfs" : undefined;
 }
 
 /** Copies the blobs that live shards have, and removes them from `entriesOf`. */
@@ -114,7 +120,7 @@ function readStored(
   const wanted: (readonly [string, MissingEntry[]])[] = [];
   for (const [oid, entries] of entriesOf) {
     const [{ blobBytes }] = entries;
-    if (blobBytes < 0 || blobBytes > contentBytesMax || shard.mayBePointer(blobBytes)) continue;
+    if (blobBytes < 0 || blobBytes > contentBytesMax) continue;
     if (!shard.areTooLarge(entries, blobBytes)) wanted.push([oid, entries]);
     else {
       shard.addWithoutText(entries, blobBytes);
@@ -158,7 +164,6 @@ const noBytes = Buffer.alloc(0);
 class CachedShardBuilder {
   readonly #repositoryId: number;
   readonly #limits: ContentLimits;
-  readonly #hasLfs: boolean;
   readonly #context: ReadContext;
   readonly #builder: ShardBuilder;
   /** By content. */
@@ -168,10 +173,9 @@ class CachedShardBuilder {
   missingCount = 0;
 
   /** Caller guarantees: the shard fits into `buffer`. */
-  constructor(repositoryId: number, limits: ContentLimits, hasLfs: boolean, context: ReadContext, buffer: Buffer) {
+  constructor(repositoryId: number, limits: ContentLimits, context: ReadContext, buffer: Buffer) {
     this.#repositoryId = repositoryId;
     this.#limits = limits;
-    this.#hasLfs = hasLfs;
     this.#context = context;
     this.#builder = new ShardBuilder(context.kernel, buffer);
   }
@@ -189,11 +193,6 @@ class CachedShardBuilder {
   /** Room for the texts that are added by `addWritten`. */
   get room(): Buffer {
     return this.#builder.room;
-  }
-
-  /** Whether a blob of this size has to be looked at, because a pointer of Git LFS is left out. */
-  mayBePointer(byteCount: number): boolean {
-    return this.#hasLfs && byteCount > 0 && byteCount <= pointerBytesMax;
   }
 
   /** Whether no entry of a blob of this size has content. */
@@ -217,11 +216,6 @@ class CachedShardBuilder {
 
   /** The entries of one blob. */
   addBlob(entries: readonly MissingEntry[], content: Buffer): void {
-    // A pointer whose contents the mirror has was replaced by them before.
-    if (this.mayBePointer(content.length) && parsePointer(content) !== undefined) {
-      for (const entry of entries) this.addSkipped(entry, "lfs");
-      return;
-    }
     const { path } = entries.find((entry) => !isTooLarge(content.length, entry.path, this.#limits)) ?? entries[0];
     const { text, skipReason } = textToIndex(content, path, this.#limits, this.#context.kernel);
     this.#add(entries, text, content.length, skipReason, (oid) => this.#builder.addContent(oid, text));
@@ -286,6 +280,8 @@ export interface MissingEntry {
   readonly isFile: boolean;
   /** Whether it is a submodule whose contents are wanted. */
   readonly isSubmodule: boolean;
+  /** Whether it is a pointer of Git LFS whose contents are not here. */
+  readonly isLeftOut: boolean;
   readonly rules: PathRules;
   /** The document's set of commits. */
   readonly set: number;
@@ -313,14 +309,15 @@ export class EntryWriter {
       oid,
       isFile,
       isSubmodule,
+      isLeftOut,
       rules,
       set,
-    }: { readonly path: string } & Pick<MissingEntry, "oid" | "isFile" | "isSubmodule" | "rules" | "set">,
+    }: { readonly path: string } & Pick<MissingEntry, "oid" | "isFile" | "isSubmodule" | "isLeftOut" | "rules" | "set">,
     source: TextSource | undefined,
     blobBytes: number,
   ): void {
     const from = source === undefined ? "-" : `${source.shardId}:${source.content}`;
-    const kind = isFile ? "f" : isSubmodule ? "s" : "x";
+    const kind = isLeftOut ? "p" : isFile ? "f" : isSubmodule ? "s" : "x";
     this.#text += `${kind} ${oid} ${set} ${from} ${blobBytes} ${rules.key || "-"} ${path}\0`;
     this.count++;
   }
@@ -342,8 +339,9 @@ function decodeEntries(bytes: Uint8Array): MissingEntry[] {
     entries.push({
       path: buffer.subarray(at + headBytes, end),
       oid,
-      isFile: kind === "f",
+      isFile: kind === "f" || kind === "p",
       isSubmodule: kind === "s",
+      isLeftOut: kind === "p",
       rules: rulesOfKey(rules === "-" ? "" : rules),
       set: Number(set),
       source: from === "-" ? undefined : decodeSource(from),

@@ -15,10 +15,12 @@ import { authoredPathsMax, AuthorMasks } from "./author-masks.js";
 import { mirrorPath, type ReadContext } from "./context.js";
 import { contentTree } from "../../git/objects/composed-tree.js";
 import { BlobReader } from "../../git/objects/blob-reader.js";
-import { fillEntries } from "../../git/lfs/lfs-contents.js";
+import { fillEntries, readLfsContents } from "../../git/lfs/lfs-contents.js";
 import { parsePointer } from "../../git/lfs/pointer.js";
 import { fileMode, listTree, type TreeEntry } from "../../git/objects/objects.js";
 import { contentLimitsFor, isTooLarge, textToIndex } from "../../indexer/classify.js";
+import { ruleFiles } from "../../indexer/index-repository.js";
+import { noLfsRule, readCommitRules, readLfsRule } from "../../indexer/rules/commit-rules.js";
 import { hasText as isTextual } from "../../model/skip-reason.js";
 import { compileRegexp, untilStopped } from "../../regexp/match/matcher.js";
 
@@ -121,19 +123,32 @@ async function hasFile(
 ): Promise<boolean> {
   const { path, content } = question;
   const matcher = path === "" ? undefined : compileRegexp(path, true);
-  const tree = await contentTree(directory, commit, context.stop);
-  const listed = await listTree(directory, tree, content === "" ? "without-sizes" : "with-sizes", context.stop);
-  const fill = (entry: TreeEntry, oid: string, size: number): TreeEntry => ({ ...entry, oid, size });
-  const entries = content === "" ? listed : await fillEntries(directory, lfsTree, listed, fill, context.stop);
+  const { stop } = context;
+  const tree = await contentTree(directory, commit, stop);
+  const entries = await listTree(directory, tree, content === "" ? "without-sizes" : "with-sizes", stop);
   const named = matcher === undefined ? entries : entries.filter((entry) => matcher.test(entry.path));
-  return content === "" ? named.length > 0 : hasText(question, named, directory, lfsTree !== undefined, context);
+  if (content === "") return named.length > 0;
+  const fill = (entry: TreeEntry, oid: string, size: number): TreeEntry => ({ ...entry, oid, size });
+  const filled = await fillEntries(directory, lfsTree, named, fill, stop);
+  const files = ruleFiles(entries);
+  const rules = await readCommitRules(directory, files, stop);
+  const contents = lfsTree === undefined ? undefined : await readLfsContents(directory, lfsTree, stop);
+  const lfs = contents === undefined ? noLfsRule : await readLfsRule(directory, files, stop);
+  const isSearched = ({ path, oid }: TreeEntry): boolean => !rules.at(path).isIgnored && contents?.lacks(oid) !== true;
+  return hasText(
+    question,
+    filled.filter(isSearched),
+    directory,
+    ({ path }) => lfs.holds(path.toString("latin1")),
+    context,
+  );
 }
 
 async function hasText(
   { content: source, limits }: HasFile,
   entries: readonly TreeEntry[],
   directory: string,
-  hasLfs: boolean,
+  mayBePointer: (entry: TreeEntry) => boolean,
   context: ReadContext,
 ): Promise<boolean> {
   const contentLimits = contentLimitsFor(limits);
@@ -153,7 +168,7 @@ async function hasText(
     await reader.read(oids(), (i, outcome) => {
       if (isFound || outcome.kind !== "content") return;
       // A pointer whose contents the mirror has was replaced by them before.
-      if (hasLfs && parsePointer(outcome.content) !== undefined) return;
+      if (parsePointer(outcome.content) !== undefined && mayBePointer(files[i])) return;
       const { text, skipReason } = textToIndex(outcome.content, files[i].path, contentLimits, context.kernel);
       if (isTextual(skipReason)) isFound = hasMatch(source, text, files[i].path, context);
     });

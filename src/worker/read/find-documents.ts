@@ -10,7 +10,11 @@ import { compareAlong, type PathState, type TreeChain } from "../../git/objects/
 import {
   type CommitRules,
   isRulePath,
+  type LfsRule,
+  noLfsRule,
   readCommitRules,
+  readLfsRule,
+  rulePathsAbove,
   type RuledDirectories,
   ruledDirectory,
   ruledMask,
@@ -66,11 +70,12 @@ type Sources = Map<string, TextSource>;
  * the directory of a file with rules that differs, unless a commit has so many that none has an effect.
  */
 export async function answerFindDocuments(request: FindDocuments, context: ReadContext): Promise<FoundDocuments> {
-  const { chain: trees, base } = await buildFilledChain(request, context);
+  const { chain: trees, base, contents } = await buildFilledChain(request, context);
   const { rules, ruled } = await findRules(request, context, trees, base);
   const chain = base === undefined ? trees : addRuled(request, context, trees, base.bit, rules, ruled);
+  const pointers = await findPointers(request, context, chain, rules, contents);
   const sets = new CommitSets(chain.commits.length);
-  const wanted = await WantedDocuments.find(chain, rules, sets, context.stop);
+  const wanted = await WantedDocuments.find(chain, rules, pointers, sets, context.stop);
   const { live, kept, missing, sources } = findInShards(request, context, wanted, base?.bit ?? -1, sets.all);
   return {
     commits: chain.commits,
@@ -127,7 +132,7 @@ function openLive(
 async function buildFilledChain(request: FindDocuments, context: ReadContext) {
   const { repositoryId, lfsTree } = request;
   const { chain, base } = await buildChain(request, context);
-  if (lfsTree === undefined) return { chain, base };
+  if (lfsTree === undefined) return { chain, base, contents: undefined };
   const contents = await readLfsContents(mirrorPath(context, repositoryId), lfsTree, context.stop);
   const pace = new Pace("the search", context.stop);
   const paths = new Map<string, readonly PathState[]>();
@@ -135,7 +140,7 @@ async function buildFilledChain(request: FindDocuments, context: ReadContext) {
     if (pace.isDue) await pace.rest();
     paths.set(path, isRulePath(bytesOfPath(path)) ? states : states.map((state) => fillState(state, contents)));
   }
-  return { chain: { ...chain, paths }, base };
+  return { chain: { ...chain, paths }, base, contents };
 }
 
 function fillState(state: PathState, contents: LfsContents): PathState {
@@ -172,6 +177,8 @@ interface RulesFrom {
   /** Index of a commit in the chain. */
   readonly from: number;
   readonly rules: CommitRules;
+  /** For no file if the repository is without contents of Git LFS. */
+  readonly lfs: LfsRule;
 }
 
 /** The rules of all commits of the chain, ascending, and the directories for which those of one differ from the base's. */
@@ -182,12 +189,15 @@ async function findRules(
   base: FindDocuments["base"],
 ): Promise<{ rules: readonly RulesFrom[]; ruled: RuledDirectories }> {
   const mirror = mirrorPath(context, request.repositoryId);
-  const files = base === undefined ? new Map<string, string>() : filesOfBase(request, context, base.bit);
+  const files = base === undefined ? new Map<string, string>() : await filesOfBase(request, context, base, paths);
   const changes = [...paths].filter(([path]) => isRulePath(bytesOfPath(path)));
   const ruled = new Map(changes.map(([path]) => [ruledDirectory(path), 1]));
   const starts = new Set([0, ...changes.flatMap(([, states]) => states.map(({ from }) => Math.max(0, from)))]);
-  const ofBase =
-    base === undefined || ruled.size === 0 ? undefined : await readCommitRules(mirror, files, context.stop);
+  const read = async () => ({
+    rules: await readCommitRules(mirror, files, context.stop),
+    lfs: request.lfsTree === undefined ? noLfsRule : await readLfsRule(mirror, files, context.stop),
+  });
+  const all = base === undefined || ruled.size === 0 ? [] : [await read()];
   const found: RulesFrom[] = [];
   for (const from of [...starts].sort((a, b) => a - b)) {
     if (from >= commits.length) continue;
@@ -196,15 +206,25 @@ async function findRules(
       if (oid !== null && isFile) files.set(path, oid);
       else files.delete(path);
     }
-    found.push({ from, rules: await readCommitRules(mirror, files, context.stop) });
+    found.push({ from, ...(await read()) });
   }
-  const areSomeOff = ofBase?.areAttributesOff === true || found.some(({ rules }) => rules.areAttributesOff);
+  all.push(...found);
+  const areSomeOff = all.some(({ rules, lfs }) => rules.areAttributesOff || lfs.isOff);
   if (ruled.size > 0 && areSomeOff) ruled.set("", 1);
   return { rules: found, ruled };
 }
 
-/** The files with rules that the base has. */
-function filesOfBase(request: FindDocuments, context: ReadContext, bit: number): Map<string, string> {
+/** The files with rules that the base has; where no shard has its documents, those above the paths that differ. */
+async function filesOfBase(
+  request: FindDocuments,
+  context: ReadContext,
+  { bit, commit, contentTree }: NonNullable<FindDocuments["base"]>,
+  paths: TreeChain["paths"],
+): Promise<Map<string, string>> {
+  if (bit < 0) {
+    const mirror = mirrorPath(context, request.repositoryId);
+    return await findFiles(mirror, contentTree ?? commit, rulePathsAbove(paths.keys()), context.stop);
+  }
   const files = new Map<string, string>();
   forEachOfBase(request, context, bit, (reader, document) => {
     const path = reader.path(document);
@@ -228,12 +248,14 @@ function addRuled(
   if (ruled.size === 0) return chain;
   const paths = new Map(chain.paths);
   const allRules = [...new Set(rulesFrom.map(({ rules }) => rules))];
+  const allLfs = [...new Set(rulesFrom.map(({ lfs }) => lfs))];
   forEachOfBase(request, context, bit, (reader, document) => {
     const bytes = reader.path(document);
     const path = bytes.toString("latin1");
     if (ruledMask(ruled, path) === 0 || chain.paths.has(path) || !isFileAt(reader, document)) return;
     const { key } = rulesOfDocument(reader, document);
-    if (allRules.every((rules) => rules.at(bytes).key === key)) return;
+    const mayBeLeftOut = allLfs.some((lfs) => lfs.holds(path)) && isPointerAt(reader, document);
+    if (!mayBeLeftOut && allRules.every((rules) => rules.at(bytes).key === key)) return;
     if (paths.size >= ruledPathsMax) throw tooManyRuled();
     paths.set(path, [{ from: -1, oid: reader.oid(document), isFile: true, isSubmodule: false }]);
   });
@@ -245,6 +267,42 @@ function tooManyRuled(): TrawlError {
     "git",
     `the rules of two commits differ for more than ${ruledPathsMax} files, which is too many to search a commit that is not indexed; index its branch to search it`,
   );
+}
+
+/** Whether the text of a document is a pointer of Git LFS. */
+function isPointerAt(reader: ShardReader, document: number): boolean {
+  const content = reader.contentId(document);
+  if (content >= reader.contentCount) return false;
+  const [from, to] = [reader.contentStart[content], reader.contentStart[content + 1]];
+  return to - from <= pointerBytesMax && parsePointer(reader.content.subarray(from, to)) !== undefined;
+}
+
+/** The pointers whose contents are not here. */
+interface LackingPointers {
+  /** Those that the index knows: wherever they are, they have no text. */
+  readonly contents: LfsContents | undefined;
+  /** Others, of files to which an attribute applies at some commit. */
+  readonly unlisted: ReadonlySet<string>;
+}
+
+async function findPointers(
+  { repositoryId }: FindDocuments,
+  context: ReadContext,
+  { paths }: TreeChain,
+  rulesFrom: readonly RulesFrom[],
+  contents: LfsContents | undefined,
+): Promise<LackingPointers> {
+  if (contents === undefined) return { contents, unlisted: new Set() };
+  const oids = new Set<string>();
+  const allLfs = [...new Set(rulesFrom.map(({ lfs }) => lfs))];
+  const pace = new Pace("the search", context.stop);
+  for (const [path, states] of paths) {
+    if (pace.isDue) await pace.rest();
+    if (!allLfs.some((lfs) => lfs.holds(path))) continue;
+    for (const { oid, isFile } of states) if (isFile && oid !== null && !contents.lacks(oid)) oids.add(oid);
+  }
+  const pointers = await readPointers(mirrorPath(context, repositoryId), [...oids], context.stop);
+  return { contents, unlisted: new Set(pointers.keys()) };
 }
 
 /** Calls `visit` for each live document of the base. */
@@ -346,7 +404,9 @@ async function splitParts(
   context: ReadContext,
 ): Promise<MissingPart[]> {
   const blobs = groupByBlob(missing);
-  const files = blobs.filter(({ documents }) => documents.some(({ isFile, rules }) => isFile && !rules.isIgnored));
+  const files = blobs.filter(({ documents }) =>
+    documents.some(({ isFile, isLeftOut, rules }) => isFile && !isLeftOut && !rules.isIgnored),
+  );
   const oids = files.map(({ documents: [{ oid }] }) => oid);
   const mirror = mirrorPath(context, repositoryId);
   const sizes = await blobSizes(mirror, oids, context.stop);
@@ -406,6 +466,8 @@ interface WantedDocument {
   readonly oid: string;
   readonly isFile: boolean;
   readonly isSubmodule: boolean;
+  /** Whether it is a pointer of Git LFS whose contents are not here. */
+  readonly isLeftOut: boolean;
   /** Those of the commits in `ranges`. */
   readonly rules: PathRules;
   /** The commits that have it there, as pairs (from, to). */
@@ -466,6 +528,7 @@ class WantedDocuments {
   static async find(
     { paths, commits }: TreeChain,
     rules: readonly RulesFrom[],
+    pointers: LackingPointers,
     sets: CommitSets,
     stop: ReadContext["stop"],
   ): Promise<WantedDocuments> {
@@ -473,13 +536,19 @@ class WantedDocuments {
     const pace = new Pace("the search", stop);
     for (const [path, states] of paths) {
       if (pace.isDue) await pace.rest();
-      found.#addPath(path, states, rules, commits.length);
+      found.#addPath(path, states, rules, pointers, commits.length);
     }
     for (const wanted of found.#all) wanted.set = sets.add(wanted.ranges);
     return found;
   }
 
-  #addPath(path: string, states: readonly PathState[], rules: readonly RulesFrom[], commitCount: number): void {
+  #addPath(
+    path: string,
+    states: readonly PathState[],
+    rules: readonly RulesFrom[],
+    { contents, unlisted }: LackingPointers,
+    commitCount: number,
+  ): void {
     const bytes = bytesOfPath(path);
     const hash = hashPath(bytes, 0, bytes.length);
     for (let i = 0; i < states.length; i++) {
@@ -494,7 +563,10 @@ class WantedDocuments {
         const ruledTo = Math.min(to, rules.at(j + 1)?.from ?? commitCount);
         // What only the base has is wanted by no commit.
         if (ruledTo <= ruledFrom && (j > 0 || to > first)) continue;
-        const { ranges } = this.#wantedAt(path, hash, oid, state, state.isFile ? rules[j].rules.at(bytes) : noRules);
+        const own = state.isFile ? rules[j].rules.at(bytes) : noRules;
+        const isLacking = contents?.lacks(oid) === true || (unlisted.has(oid) && rules[j].lfs.holds(path));
+        const isLeftOut = isLacking && state.isFile && !own.isIgnored;
+        const { ranges } = this.#wantedAt(path, hash, oid, state, isLeftOut, own);
         if (ruledTo > ruledFrom) addRange(ranges, ruledFrom, ruledTo);
       }
     }
@@ -506,16 +578,23 @@ class WantedDocuments {
     hash: number,
     oid: string,
     { isFile, isSubmodule }: PathState,
+    isLeftOut: boolean,
     rules: PathRules,
   ): WantedDocument {
     const start = startOfOid(oid);
     const key = start ^ hash;
     const next = this.#ofKey.get(key);
     for (let known = next; known !== undefined; known = known.next)
-      if (known.path === path && known.oid === oid && known.isFile === isFile && known.rules.key === rules.key)
+      if (
+        known.path === path &&
+        known.oid === oid &&
+        known.isFile === isFile &&
+        known.isLeftOut === isLeftOut &&
+        known.rules.key === rules.key
+      )
         return known;
     this.#filter.add(start);
-    const wanted = { path, oid, isFile, isSubmodule, rules, ranges: [], set: 0, isFound: false, next };
+    const wanted = { path, oid, isFile, isSubmodule, isLeftOut, rules, ranges: [], set: 0, isFound: false, next };
     this.#ofKey.set(key, wanted);
     this.#all.push(wanted);
     return wanted;
@@ -523,7 +602,7 @@ class WantedDocuments {
 
   /**
    * The set of a document; undefined if its path has its oid nowhere, or everywhere. One with other rules than the base and
-   * the commits have for it is theirs nowhere.
+   * the commits have for it is theirs nowhere, and so is a pointer that is text where theirs is none.
    */
   findSet(reader: ShardReader, document: number): number | undefined {
     const start = oidStart(reader, document);
@@ -534,12 +613,13 @@ class WantedDocuments {
     if (wanted === undefined) return undefined;
     const path = reader.path(document).toString("latin1");
     const oid = reader.oid(document);
-    const isFile = isFileAt(reader, document);
+    const skipReason = skipReasonFromCode(unpackSkipCode(reader.documentInfo[document]));
+    const isFile = isFileReason(skipReason);
     const { key } = rulesOfDocument(reader, document);
     let hasOtherRules = false;
     for (; wanted !== undefined; wanted = wanted.next) {
       if (wanted.path !== path || wanted.isFile !== isFile || !oid.startsWith(wanted.oid)) continue;
-      if (wanted.rules.key === key) break;
+      if (wanted.rules.key === key && wanted.isLeftOut === (skipReason === "lfs")) break;
       hasOtherRules = true;
     }
     if (wanted === undefined) return hasOtherRules ? 0 : undefined;

@@ -75,10 +75,7 @@ async function build(t: Test, source: GitFixture, commit: string): Promise<Shard
   t.equal(parts.length, 1);
   const [{ entries, shardBytesMax }] = parts;
   const bytes = { id: 1, from: 4096, to: 4096 + Math.ceil(shardBytesMax / 8) * 8 };
-  const made = await answerKeepDocuments(
-    { kind: "cache-documents", repositoryId: 7, hasLfs: false, entries, bytes, limits },
-    context,
-  );
+  const made = await answerKeepDocuments({ kind: "cache-documents", repositoryId: 7, entries, bytes, limits }, context);
   t.ok(made.byteCount <= shardBytesMax);
   t.equal(made.missingCount, 0);
   const reader = new ShardReader(1, new Uint8Array(context.arena, bytes.from, made.byteCount));

@@ -1,10 +1,13 @@
 /** Commits that are not indexed have the documents of their trees, each with the rules of its commit. */
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { neverStop } from "../../../src/base/stop-signal.js";
+import { LfsContents, listLfsContents } from "../../../src/git/lfs/lfs-contents.js";
 import { type Entry, entriesOfBranches } from "../../../src/indexer/index-repository.js";
 import { attributeRulesMax } from "../../../src/indexer/rules/commit-rules.js";
 import { makeRules, rulesOfDocument } from "../../../src/indexer/rules/path-rules.js";
@@ -20,6 +23,7 @@ import type { ReadContext } from "../../../src/worker/read/context.js";
 import { answerFindDocuments } from "../../../src/worker/read/find-documents.js";
 import type { FixtureFile, GitFixture } from "../../support/git-fixture.js";
 import { fixture } from "../../support/git-mirror.js";
+import { pointer } from "../../support/lfs-server.js";
 import { runs, seed } from "../../support/property.js";
 import { randomFrom } from "../../support/random.js";
 import { removeFolder } from "../../support/remove-folder.js";
@@ -28,25 +32,38 @@ const repositoryId = 7;
 const kernel = loadKernel("ts");
 const limits = { fileBytesMax: 200_000, largeFiles: [], trigramCountMax: 5_000 };
 
-/** `path oid`, with "!" for what is no file, and its rules. */
-function print(path: Buffer, oid: string, isFile: boolean, key: string): string {
-  return `${path.toString()} ${oid}${isFile ? "" : "!"}${key && ` ${key}`}`;
+/** `path oid`, with "!" for what is no file and "?" for a pointer without contents, and its rules. */
+function print(path: Buffer, oid: string, isFile: boolean, isLeftOut: boolean, key: string): string {
+  return `${path.toString()} ${oid}${isFile ? "" : "!"}${isLeftOut ? "?" : ""}${key && ` ${key}`}`;
 }
 
 function printDocument(reader: ShardReader, document: number): string {
-  const isFile = unpackSkipCode(reader.documentInfo[document]!) !== skipReasons["not-regular"].code;
-  return print(Buffer.from(reader.path(document)), reader.oid(document), isFile, rulesOfDocument(reader, document).key);
+  const code = unpackSkipCode(reader.documentInfo[document]!);
+  const [isFile, isLeftOut] = [code !== skipReasons["not-regular"].code, code === skipReasons.lfs.code];
+  const path = Buffer.from(reader.path(document));
+  return print(path, reader.oid(document), isFile, isLeftOut, rulesOfDocument(reader, document).key);
 }
 
+const pointerTexts = ["first", "second"].map(pointer);
+const pointers: ReadonlySet<string> = new Set(
+  pointerTexts.map((text) => createHash("sha1").update(`blob ${text.length}\0${text}`).digest("hex")),
+);
+const isLeftOut = ({ oid, rules, mayBePointer }: Entry): boolean =>
+  mayBePointer && !rules.isIgnored && pointers.has(oid);
+
+/** A list of contents of Git LFS with nothing in it, so that the attributes of each commit decide about each pointer. */
+const unlisted = new LfsContents("", new Map(), new Set(), false);
+
 async function treeOf({ path }: GitFixture, commit: string): Promise<string[]> {
-  const { entries } = await entriesOfBranches(path, [{ name: "main", bit: 0, commit }], neverStop);
-  return entries.map((entry) => print(entry.path, entry.oid, entry.isFile, entry.rules.key)).sort();
+  const { entries } = await entriesOfBranches(path, [{ name: "main", bit: 0, commit }], neverStop, unlisted);
+  return entries.map((entry) => print(entry.path, entry.oid, entry.isFile, isLeftOut(entry), entry.rules.key)).sort();
 }
 
 /** A read worker with one live shard of a repository. */
 class Reading {
   readonly #context: ReadContext;
   readonly #store: ShardStore;
+  readonly #lfsTree: string;
   #shard: ShardReader | undefined;
 
   constructor(t: Test, source: GitFixture) {
@@ -58,6 +75,10 @@ class Reading {
     });
     mkdirSync(join(dataFolder, mirrorsFolder));
     symlinkSync(source.path, join(dataFolder, mirrorsFolder, mirrorName(repositoryId)));
+    const none = source.sibling("none");
+    writeFileSync(none, "");
+    const list = listLfsContents(new Map(), new Set(), false, source.git("hash-object", "-w", none));
+    this.#lfsTree = execFileSync("git", ["-C", source.path, "mktree"], { input: list, encoding: "utf8" }).trim();
     this.#store = store;
     this.#context = {
       dataFolder,
@@ -72,10 +93,13 @@ class Reading {
 
   async index(id: number, entries: readonly Entry[]): Promise<void> {
     const builder = new ShardBuilder(kernel, undefined);
-    for (const { path, oid, isFile, rules, branchMask } of entries) {
+    for (const entry of entries) {
+      const { path, oid, isFile, rules, branchMask } = entry;
       const document = { repositoryId, path, branchMask, oid, language: rules.language, flags: rules.flags };
-      if (isFile && !rules.isIgnored)
-        builder.addDocument(builder.addContent(oid, Buffer.from(oid)), { ...document, skipReason: "none" });
+      const text = pointerTexts[[...pointers].indexOf(oid)] ?? oid;
+      if (isLeftOut(entry)) builder.addSkipped({ ...document, skipReason: "lfs" });
+      else if (isFile && !rules.isIgnored)
+        builder.addDocument(builder.addContent(oid, Buffer.from(text)), { ...document, skipReason: "none" });
       else builder.addSkipped({ ...document, skipReason: isFile ? "ignored" : "not-regular" });
     }
     const bytes = builder.build((byteCount) => Buffer.alloc(byteCount));
@@ -91,7 +115,7 @@ class Reading {
     const question = {
       kind: "find-documents",
       repositoryId,
-      lfsTree: undefined,
+      lfsTree: this.#lfsTree,
       withSubmodules: false,
       base,
       commits,
@@ -110,7 +134,7 @@ class Reading {
     let missingCount = 0;
     for (const { entries, shardBytesMax, documentCount } of answer.parts) {
       const bytes = { id: 1_000, from: 4_096, to: 4_096 + Math.ceil(shardBytesMax / 8) * 8 };
-      const part = { kind: "cache-documents", repositoryId, hasLfs: false, entries, bytes, limits } as const;
+      const part = { kind: "cache-documents", repositoryId, entries, bytes, limits } as const;
       const { sets, byteCount } = await answerKeepDocuments(part, this.#context);
       const reader = new ShardReader(1_000, new Uint8Array(this.#context.arena, bytes.from, byteCount));
       sets.forEach((set, document) => add(printDocument(reader, document), set));
@@ -122,12 +146,17 @@ class Reading {
 }
 
 const paths = ["a.c", "b", "dir/c.c", "dir/sub/d.c", "other/e.c"];
-const texts: readonly FixtureFile[] = ["one", "two", { symlink: "one" }, { deleted: true }];
+const texts: readonly FixtureFile[] = ["one", "two", { symlink: "one" }, { deleted: true }, ...pointerTexts];
 const tooManyLines = "* linguist-vendored\n".repeat(attributeRulesMax + 1);
+const tooManyFilters = "*.c filter=lfs\n".repeat(5_000);
 const rules: readonly (readonly [path: string, text: FixtureFile])[] = [
   [".gitattributes", "*.c linguist-language=Go\n"],
   [".gitattributes", "[attr]made linguist-generated\n*.c made\n"],
   [".gitattributes", { deleted: true }],
+  [".gitattributes", "[attr]large filter=lfs -text\n*.c large\n"],
+  ["dir/.gitattributes", "* filter=lfs\n"],
+  ["dir/.gitattributes", "*.c -filter\n"],
+  ["dir/.gitattributes", tooManyFilters],
   ["dir/.gitattributes", "# a comment\n"],
   ["dir/.gitattributes", "c.c linguist-vendored\n"],
   ["dir/.gitattributes", tooManyLines],
@@ -149,7 +178,7 @@ t.test("documents of commits are those of their trees", async (t) => {
     source.commit({ branch, files: Object.fromEntries(paths.map((path) => [path, branch])) });
   for (let round = 0; round < runs(240); round++) {
     const branches = ["main", "dev"].map((name, bit): IndexedBranch => ({ name, bit, commit: change(name) }));
-    await reading.index(1 + round, (await entriesOfBranches(source.path, branches, neverStop)).entries);
+    await reading.index(1 + round, (await entriesOfBranches(source.path, branches, neverStop, unlisted)).entries);
     const commits = Array.from({ length: 1 + next(4) }, () => change(next(4) === 0 ? "dev" : "main"));
     for (const base of branches) {
       const { found } = await reading.find(base, commits);

@@ -39,6 +39,7 @@ class Scene {
         followRedirects: access.followRedirects,
         networks: [],
         lfsBytesMax: 0,
+        lfsPointersMax: 1,
       },
       isPatient: true,
       stop: new Int32Array(new SharedArrayBuffer(4)),
