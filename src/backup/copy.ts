@@ -30,7 +30,8 @@ export async function copyShard(
 const immutable = /^objects\/(pack\/pack-[0-9a-f]+\.(pack|idx|rev)|[0-9a-f]{2}\/[0-9a-f]{38}([0-9a-f]{24})?)$/;
 
 /** The other files that belong to the mirror. */
-const mutable = /^(HEAD|config|packed-refs|shallow|incomplete-source|trusted-source\.config|refs\/.*)$/;
+const mutable =
+  /^(HEAD|config|packed-refs|shallow|incomplete-source|trusted-source\.config|lfs-state|submodules-state|foreign-commits|working-copy-state|refs\/.*)$/;
 
 /**
  * Copies a mirror, and a list of its files. Caller guarantees: nothing writes to it meanwhile. `earlier` is the list

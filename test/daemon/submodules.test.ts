@@ -5,13 +5,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { resolveOptions } from "../../src/daemon/config/config.js";
-import { textsOnly } from "../support/daemon.js";
+import { newestMirror, textsOnly } from "../support/daemon.js";
 import { GraphqlSite } from "../support/graphql-site.js";
 import { serveHttp } from "../support/http-remote.js";
 import { sharedDaemon } from "../support/shared-daemon.js";
 import { removeFolder } from "../support/remove-folder.js";
 
 type Files = Readonly<Record<string, string | null>>;
+
+/** Of all commits. */
+const commitTime = "2001-02-03 04:05:06";
 
 /** Repositories side by side in one folder. */
 class Repositories {
@@ -27,6 +30,7 @@ class Repositories {
     return execFileSync("git", ["-C", join(this.folder, name), ...settings, ...args], {
       encoding: "utf8",
       stdio: ["ignore", "pipe", "ignore"],
+      env: { ...process.env, GIT_COMMITTER_DATE: `${commitTime} +0000` },
     }).trim();
   }
 
@@ -116,9 +120,16 @@ t.test("as in a clone with --recurse-submodules", async (t) => {
     t.equal((await daemon.get("/app/-/raw/deps/lib/nested/inner/deep.txt")).text, "needle in the inner one\n");
     t.equal((await daemon.get("/app/-/raw/deps/lib")).text, ".gitmodules\nlib.c\nnested/\nsub dir/\n");
     t.match((await daemon.get("/app/-/raw/?list=files")).text, "deps/lib/sub dir/more.c\n");
-    const archive = await fetch(`${daemon.url}/app/-/raw/?format=tar`);
-    const names = execFileSync("tar", ["-t"], { input: Buffer.from(await archive.arrayBuffer()), encoding: "utf8" });
-    t.match(names, "deps/lib/nested/inner/deep.txt\n");
+    const archive = async (format: string) => {
+      const answer = await fetch(`${daemon.url}/app/-/raw/?format=${format}`);
+      return { tag: answer.headers.get("etag"), bytes: Buffer.from(await answer.arrayBuffer()) };
+    };
+    const { bytes: input } = await archive("tar");
+    const listing = execFileSync("tar", ["-tv", "--utc", "--full-time"], { input, encoding: "utf8" }).trimEnd();
+    t.match(listing, " deps/lib/nested/inner/deep.txt\n");
+    for (const line of listing.split("\n")) t.match(line, ` ${commitTime} `, "the time of the commit");
+    for (const format of ["tar", "zip"])
+      t.same(await archive(format), await archive(format), `${format}: the same bytes`);
     const query = `{ repository(name: "app") { commit(rev: "main") {
       tree(path: "deps") { entries { name isDirectory } } blob(path: "deps/lib/lib.c") { content } } } }`;
     t.match(await site.data("admin", query), {
@@ -135,6 +146,41 @@ t.test("as in a clone with --recurse-submodules", async (t) => {
       },
     });
   });
+
+  const pin = all.git("lib", "rev-parse", "HEAD");
+  const [lead] = all.git("lib", "rev-list", "--max-parents=0", "HEAD").split("\n");
+  const isClosed = async (t: Test): Promise<void> => {
+    const mirror = (args: readonly string[]): string =>
+      execFileSync("git", [`--git-dir=${newestMirror(daemon.data)}`, ...args], { encoding: "utf8" });
+    const app = all.git("app", "rev-parse", "v1");
+    for (const [commit = "", isOwn] of [
+      [pin, false],
+      [lead, false],
+      [pin.slice(0, 12), false],
+      [`${pin}~1`, false],
+      ["refs/trawl/submodules", false],
+      ["refs/trawl/submodules^1", false],
+      [app, true],
+      [app.slice(0, 12), true],
+      [`${app}~1`, true],
+    ] as const) {
+      if (/^[0-9a-f~]+$/.test(commit)) t.equal(mirror(["cat-file", "-t", commit.split("~")[0]]), "commit\n");
+      t.equal((await daemon.get(`/app@${commit}/-/raw/`)).status, isOwn ? 200 : 404, `a page of ${commit}`);
+      t.equal((await found(`repo:^app$ rev:${commit} file:.`)).length > 0, isOwn, `a search of ${commit}`);
+      t.equal((await found(`repo:^app$ rev:${commit} type:commit`)).length > 0, isOwn, `a history of ${commit}`);
+      const query = `{ repository(name: "app") { commit(rev: "${commit}") { oid } } }`;
+      const { repository } = (await site.data("admin", query)) as { repository: { commit: unknown } };
+      t.equal(repository.commit !== null, isOwn, `GraphQL about ${commit}`);
+    }
+    const items = [{ repository: "app", revisions: [{ revision: "", commit: pin }] }];
+    const since = encodeURIComponent(JSON.stringify({ repositories: { items, count: 1 } }));
+    const changes = (
+      await daemon.get(`/.api/search/stream?q=${encodeURIComponent("repo:^app$ needle")}&since=${since}`)
+    ).text;
+    t.notMatch(changes, '"lib.c"', "changes since a commit of another repository");
+    t.match(changes, pin, "which is told");
+  };
+  await t.test("a commit of a submodule is no revision of the repository", isClosed);
 
   await t.test("commits that move, come and go", async (t) => {
     const steps: readonly (readonly [string, () => void])[] = [
@@ -207,6 +253,7 @@ t.test("as in a clone with --recurse-submodules", async (t) => {
     t.same(await found("needle"), ["app:again/own.c:1", "app:deps/readme:1", "app:main.c:1"]);
     t.same(await found("file:^lib$ type:path"), ["app:lib"]);
     t.match((await daemon.get("/app/-/raw/lib")).text, "is a submodule");
+    await isClosed(t);
   });
 });
 
@@ -304,7 +351,7 @@ t.test("credentials go to the same origin only", async (t) => {
     name: "app",
     url: `http://ada:s3cret@127.0.0.1:${own}/app`,
     submodules: true,
-    submodulesFrom: [`127.0.0.1:${other}`],
+    submodulesFrom: [`http://127.0.0.1:${other}`],
   };
   const daemon = await sharedDaemon(t, { repositories: [item] }, textsOnly);
   const { warnings } = await daemon.sync("app");
@@ -324,7 +371,11 @@ t.test("configurations that are refused", async (t) => {
   refused({ submodules: true, submodulesFrom: ["a/b"] }, /"a\/b" is neither a host/);
   refused({ submodules: true, submodulesFrom: ["git@host"] }, /neither a host/);
   t.same(resolve({})?.submodules, undefined);
-  t.same(resolve({ submodules: true, submodulesFrom: ["Git.Example.org:8443", "*", "/srv", "::1"] })?.submodules, {
-    from: ["git.example.org:8443", "*", "/srv", "::1"],
+  refused({ submodules: true, submodulesFrom: ["http:///srv"] }, /neither a host/);
+  refused({ submodules: true, submodulesFrom: ["http://http://host"] }, /neither a host/);
+  refused({ submodules: true, submodulesFrom: ["https://host"] }, /neither a host/);
+  const from = ["Git.Example.org:8443", "*", "/srv", "::1", "http://Git.Example.org:8080", "http://*"];
+  t.same(resolve({ submodules: true, submodulesFrom: from })?.submodules, {
+    from: ["git.example.org:8443", "*", "/srv", "::1", "http://git.example.org:8080", "http://*"],
   });
 });

@@ -4,7 +4,11 @@ import {
   refGlobProblem,
   revisionProblem,
 } from "../../model/revision-syntax.js";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { BoundedMap } from "../../base/bounded-map.js";
 import { TrawlError } from "../../base/errors.js";
+import { foreignCommitsFile, submodulesRef } from "../objects/composed-tree.js";
 import { localCommand, resolveRevision } from "../objects/objects.js";
 import { excludeGlob, includeGlob } from "../mirror/ref-glob.js";
 import { isOid } from "../objects/refs.js";
@@ -23,7 +27,8 @@ export interface RevisionResolution {
 }
 
 /**
- * The commits to which the specs resolve. A glob that matches nothing, and a HEAD without a commit, are not errors.
+ * The commits to which the specs resolve. A glob that matches nothing, and a HEAD without a commit, are not errors. Commits of other
+ * repositories that the mirror has for its submodules are missing, see `ownCommits`.
  *
  * Throws `git` if the mirror is damaged or does not exist, `cancelled` if stopped.
  */
@@ -39,12 +44,14 @@ export async function resolveRevisions(
     wanted.flatMap((spec) => (spec.kind === "glob" ? [] : [printRevision(spec)])),
     stop,
   );
+  const own = await ownCommits(directory, [...new Set(commits.values())], stop);
   const found = new Map<string, string>();
   const missing: string[] = [];
   const ambiguous: string[] = [];
   for (const spec of wanted) {
     if (spec.kind === "glob") continue;
-    const named = commits.get(printRevision(spec)) ?? null;
+    const resolved = commits.get(printRevision(spec));
+    const named = resolved !== undefined && own.has(resolved) ? resolved : null;
     const commit =
       spec.kind === "at-time" && named !== null ? await commitAtTime(directory, named, spec.unixSeconds, stop) : named;
     if (commit !== null) found.set(spec.typed, commit);
@@ -54,6 +61,59 @@ export async function resolveRevisions(
   for (const { typed, commit } of await commitsOfGlobs(directory, wanted, stop))
     if (!found.has(typed)) found.set(typed, commit);
   return { revisions: [...found].map(([typed, commit]) => ({ typed, commit })), missing, ambiguous, malformed };
+}
+
+/** By mirror and commit. Whatever a reference has led to once, readers may have opened. */
+const knownOwn = new BoundedMap<string, true>(100_000, () => 1);
+
+/**
+ * The commits among these to which a reference of the repository itself leads. In a mirror that has commits of submodules, whoever knows
+ * the id of such a commit could open it, with more than the repository shows of it: its message, its history, and files of commits that
+ * the repository does not point to. In any other mirror, all commits are its own. Throws `git`, `cancelled`.
+ *
+ * For a recent commit git walks back to its date; for one that is not its own, through both histories: that takes seconds for a million
+ * commits.
+ */
+export async function ownCommits(
+  directory: string,
+  commits: readonly string[],
+  stop: StopSignal,
+): Promise<ReadonlySet<string>> {
+  if (!existsSync(join(directory, foreignCommitsFile))) return new Set(commits);
+  const own = new Set(commits.filter((commit) => knownOwn.get(`${directory} ${commit}`) === true));
+  const asked = commits.filter((commit) => !own.has(commit));
+  const look = async (some: readonly string[]): Promise<void> => {
+    if (some.length === 0) return;
+    if (await areOwn(directory, some, stop))
+      for (const commit of some) {
+        own.add(commit);
+        knownOwn.set(`${directory} ${commit}`, true);
+      }
+    else if (some.length > 1) for (const commit of some) await look([commit]);
+  };
+  // All of them are its own, usually.
+  for (let i = 0; i < asked.length; i += commitsAtOnce) await look(asked.slice(i, i + commitsAtOnce));
+  return own;
+}
+
+/** Arguments of one command. */
+const commitsAtOnce = 500;
+
+async function areOwn(directory: string, commits: readonly string[], stop: StopSignal): Promise<boolean> {
+  const { stdout } = await runGit({
+    ...localCommand(stop),
+    args: [
+      `--git-dir=${directory}`,
+      "rev-list",
+      "--max-count=1",
+      ...commits,
+      "--not",
+      `--exclude=${submodulesRef}`,
+      "--all",
+    ],
+    exitCodes: [],
+  });
+  return stdout.length === 0;
 }
 
 /** The text of the spec that is passed to git. */

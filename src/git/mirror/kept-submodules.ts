@@ -2,12 +2,12 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { writeLimits } from "../run/child-limits.js";
 import { runGit, type StopSignal } from "../run/run.js";
-import { submodulesFile, type TreeComposer } from "../objects/composed-tree.js";
+import { foreignCommitsFile, submodulesFile, submodulesRef, type TreeComposer } from "../objects/composed-tree.js";
 import { localCommand } from "../objects/objects.js";
 import { isOid } from "../objects/refs.js";
 
 /** What keeps the commits of submodules, and the trees made of them, in a mirror: a commit with all of them as parents. */
-const ref = "refs/trawl/submodules";
+const ref = submodulesRef;
 
 const updateMemoryBytes = 64 << 20;
 const updateTimeoutMs = 30_000;
@@ -32,7 +32,8 @@ export function readKept(directory: string): KeptSubmodules {
 }
 
 /**
- * Makes the commits and trees stay in the mirror, and others no longer. Caller guarantees: nothing else writes references of the mirror.
+ * Makes the commits and trees stay in the mirror, and others no longer. The mirror has the file before it has the reference: then that can
+ * be dropped at any time. Caller guarantees: nothing else writes references of the mirror.
  * Throws `git` and `storage`.
  */
 export async function keepSubmodules(
@@ -55,19 +56,31 @@ export async function keepSubmodules(
       "Submodules\n",
     ];
     commit = composer.writeCommit(lines.join("\n"), oids[0].length);
-    if (looseRef(directory) !== commit) await updateRef(directory, [ref, commit], stop);
-  } else if (existsSync(join(directory, submodulesFile))) await updateRef(directory, ["-d", ref], stop);
+  }
   const text = JSON.stringify({ commit, reserveBytes, pins: Object.fromEntries(pins) });
   const file = join(directory, submodulesFile);
+  const isKnown = existsSync(file);
   if (readText(file) !== text) writeFileSync(file, text, { flush: true });
+  if (commit === "") {
+    if (isKnown) await updateRef(directory, ["-d", ref], stop);
+  } else if (looseRef(directory) !== commit) await updateRef(directory, [ref, commit], stop);
 }
 
 const author = "submodules <> 0 +0000";
 
+/**
+ * Must be called before commits of other repositories come into a mirror: from then on, a commit that no reference of its own leads to is
+ * none of its revisions. They may stay in it for long, so this is not taken back.
+ */
+export function markForeignCommits(directory: string): void {
+  const file = join(directory, foreignCommitsFile);
+  if (!existsSync(file)) writeFileSync(file, "", { flush: true });
+}
+
 /** The mirror is without contents of submodules from now on. */
 export async function dropSubmodules(directory: string, stop: StopSignal): Promise<void> {
   const file = join(directory, submodulesFile);
-  if (!existsSync(file)) return;
+  if (!existsSync(file) && looseRef(directory) === undefined) return;
   await updateRef(directory, ["-d", ref], stop);
   rmSync(file, { force: true });
 }

@@ -24,6 +24,12 @@ import { StoredObjects } from "./stored-objects.js";
 /** A mirror with this file has the contents of submodules. It is written anew when other commits of submodules are kept. */
 export const submodulesFile = "submodules-state";
 
+/** A mirror with this file may have commits of other repositories. */
+export const foreignCommitsFile = "foreign-commits";
+
+/** What keeps them in the mirror. */
+export const submodulesRef = "refs/trawl/submodules";
+
 /** The bounds of what one commit may have of its submodules; with more, some are left out. */
 export interface SubmoduleLimits {
   readonly countMax: number;
@@ -538,8 +544,8 @@ function problemOfSettings(url: string | undefined, isUpdated: boolean): string 
   return isUpdated ? undefined : `${submodulesPath} says update = none`;
 }
 
-/** Parses `MODE NAME\0` and an oid, for each entry. */
-function parseTreeObject(content: Buffer, oid: string): Entry[] {
+/** Parses `MODE NAME\0` and an oid, for each entry. Throws `git`. */
+export function parseTreeObject(content: Buffer, oid: string): Entry[] {
   const oidBytes = oid.length / 2;
   const entries: Entry[] = [];
   for (let at = 0; at < content.length; ) {

@@ -5,7 +5,7 @@ import { monotonicMs } from "../../base/deadline.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import { oneLine } from "../../base/text.js";
 import type { StopSignal } from "../../base/stop-signal.js";
-import { dropSubmodules, keepSubmodules, readKept } from "../../git/mirror/kept-submodules.js";
+import { dropSubmodules, keepSubmodules, markForeignCommits, readKept } from "../../git/mirror/kept-submodules.js";
 import { MirrorCommands, RedirectError } from "../../git/mirror/mirror-commands.js";
 import { trustSubmoduleSource } from "../../git/mirror/mirror-directory.js";
 import { type SubmoduleRemote, SubmoduleRules } from "../../git/mirror/submodule-rules.js";
@@ -53,7 +53,7 @@ const listTimeoutMs = 30_000;
 /** Remotes are asked until those that failed have taken so long together; the others follow with the next sync. */
 const failingMsMax = 60_000;
 
-/** A remote that took long and failed is left alone for this many times as long. */
+/** After a failure that took long, this many times as long passes before the next request. */
 const failureShare = 20;
 const longMs = 5_000;
 
@@ -74,9 +74,6 @@ const lackingReason = "its remote does not have that commit";
 const warningsMax = 20;
 const reasonLengthMax = 500;
 
-/** When URLs may be asked again, on the monotonic clock. */
-const askAgainMs = new BoundedMap<string, number>(10_000, () => 1);
-
 /** A commit that a remote did not give. */
 interface Refusal {
   readonly reason: string;
@@ -85,11 +82,17 @@ interface Refusal {
   readonly waitMs: number;
 }
 
-/** By repository, URL and commit. */
+/** By repository, URL and commit; without a commit, all of the URL. */
 const refusals = new BoundedMap<string, Refusal>(100_000, () => 1);
 
 /** It is asked for again after this, and then twice as long each time. */
 const refusalMs = { first: 60_000, most: 3_600_000 };
+
+function refuseFor(key: string, reason: string, tookMs: number): void {
+  const waitMs = Math.min((refusals.get(key)?.waitMs ?? refusalMs.first / 2) * 2, refusalMs.most);
+  const longerMs = tookMs > longMs ? tookMs * failureShare : 0;
+  refusals.set(key, { reason, againMs: monotonicMs() + Math.max(waitMs, longerMs), waitMs });
+}
 
 /**
  * Brings the commits of submodules into the mirror of a repository that is to have them, and makes the trees that are indexed. A submodule that cannot be had is
@@ -102,6 +105,7 @@ export async function fetchSubmodules(given: SubmoduleFetch): Promise<SubmoduleC
     await dropSubmodules(directory, stop);
     return { trees: new Map(), warnings: [] };
   }
+  markForeignCommits(directory);
   if (commits.length === 0) return { trees: new Map(), warnings: [] };
   return await new SubmoduleSync(given, policy).run();
 }
@@ -184,32 +188,35 @@ class SubmoduleSync {
     const key = (pin: string): string => `${repository.id} ${commitName(url, pin)}`;
     const startMs = monotonicMs();
     const reasons = new Map<string, string>();
-    for (const pin of pins) {
+    const findRefusal = (pin: string): Refusal | undefined => {
       const refusal = isRequested ? undefined : refusals.get(key(pin));
-      if (refusal !== undefined && startMs < refusal.againMs) reasons.set(pin, refusal.reason);
+      return refusal !== undefined && startMs < refusal.againMs ? refusal : undefined;
+    };
+    for (const pin of pins) {
+      const refusal = findRefusal(pin) ?? findRefusal(allPins);
+      if (refusal !== undefined) reasons.set(pin, refusal.reason);
     }
     const due = [...pins].filter((pin) => !reasons.has(pin));
     if (due.length === 0) return reasons;
     const refuse = (reason: string): ReadonlyMap<string, string> =>
       new Map([...reasons, ...due.map((pin) => [pin, reason] as const)]);
-    const urlKey = `${repository.id} ${url}`;
-    if (!isRequested && startMs < (askAgainMs.get(urlKey) ?? 0))
-      return refuse("its remote took long and failed the last time: it is tried again later");
     if (this.#failingMs > failingMsMax || startMs >= this.#endMs)
       return refuse("other submodules took too long: it is tried with the next sync");
     if (this.#bytesLeft <= 0) return refuse("the submodules have more than git.maxFetchBytes in all");
     const before = packBytes(directory);
     let reason = "";
+    let tookMs = 0;
     try {
       await this.#fetch(await this.#rules.require(url), due, this.#kept.get(redactUrl(url)) ?? []);
-      askAgainMs.delete(urlKey);
+      refusals.delete(key(allPins));
     } catch (error) {
       if (!(error instanceof TrawlError) || error.code === "storage") throw error;
       const isLate = error.code === "cancelled" && !this.#given.stop();
       if (error.code === "cancelled" && !isLate) throw error;
-      const tookMs = monotonicMs() - startMs;
+      tookMs = monotonicMs() - startMs;
       this.#failingMs += tookMs;
-      if (tookMs > longMs) askAgainMs.set(urlKey, monotonicMs() + tookMs * failureShare);
+      if (tookMs > longMs)
+        refuseFor(key(allPins), "its remote took long and failed the last time: it is tried again later", tookMs);
       reason = isLate ? "the submodules took longer than sync.timeoutSeconds in all" : errorMessage(error);
       // It costs nothing to find out, and depends on the configuration.
       if (error.code === "forbidden" || error.code === "bad-config") return refuse(reason);
@@ -219,9 +226,8 @@ class SubmoduleSync {
     const areThere = await this.#withComposer((composer) => composer.hasCommits(due));
     for (const [i, pin] of due.entries()) {
       reasons.set(pin, areThere[i] ? "" : reason);
-      const waitMs = Math.min((refusals.get(key(pin))?.waitMs ?? refusalMs.first / 2) * 2, refusalMs.most);
       if (areThere[i]) refusals.delete(key(pin));
-      else refusals.set(key(pin), { reason: reason || lackingReason, againMs: monotonicMs() + waitMs, waitMs });
+      else refuseFor(key(pin), reason || lackingReason, tookMs);
     }
     return reasons;
   }
@@ -305,6 +311,9 @@ class SubmoduleSync {
     return asked === undefined ? "the mirror does not have its commit" : asked || lackingReason;
   }
 }
+
+/** In place of a commit. */
+const allPins = "all";
 
 function commitName(url: string, pin: string): string {
   return `${pin} ${url}`;

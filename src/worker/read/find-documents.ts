@@ -3,8 +3,11 @@ import type { StoredShard } from "../../model/shard-record.js";
 import { hasBit, setBit } from "../../base/bits.js";
 import { TrawlError } from "../../base/errors.js";
 import { Pace } from "../../base/pace.js";
-import { type LfsContents, readLfsContents } from "../../git/lfs/lfs-contents.js";
+import { type LfsContents, readLfsContents, readPointers } from "../../git/lfs/lfs-contents.js";
+import { parsePointer, pointerBytesMax } from "../../git/lfs/pointer.js";
 import { contentTrees } from "../../git/objects/composed-tree.js";
+import { findFiles } from "../../git/objects/directories.js";
+import { ownCommits } from "../../git/history/revisions.js";
 import { blobSizes } from "../../git/objects/read-blobs.js";
 import { compareAlong, type PathState, type TreeChain } from "../../git/objects/tree-chain.js";
 import {
@@ -154,6 +157,9 @@ async function buildChain(
   context: ReadContext,
 ): Promise<{ chain: TreeChain; base: FindDocuments["base"] }> {
   const mirror = mirrorPath(context, repositoryId);
+  // Where no shard has the documents of the base, whoever searches has named it.
+  if (base !== undefined && base.bit < 0 && (await ownCommits(mirror, [base.commit], context.stop)).size === 0)
+    throw new TrawlError("git", `${base.commit} is no commit of this repository`);
   const trees = withSubmodules ? await contentTrees(mirror, commits, context.stop) : commits;
   if (base !== undefined) {
     const contents = { base: base.contentTree, trees };
