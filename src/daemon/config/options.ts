@@ -914,8 +914,8 @@ export const submoduleRows = {
     kind: "strings",
     default: [],
     description:
-      "Where submodules may be fetched from, in addition to the repository's own host: hosts such as git.example.org or git.example.org:8443, * for all with public addresses (https and http " +
-      "only, without credentials), or those in git.networks, and absolute paths of folders on this machine. The others are left out.",
+      "Where submodules may be fetched from, in addition to the repository's own host: hosts such as git.example.org or git.example.org:8443 (https and ssh) or http://git.example.org, * for all with public addresses or those in git.networks (https " +
+      "only, without credentials; http://* also for http), and absolute paths of folders on this machine. The others are left out.",
   },
 } as const satisfies Record<string, OptionRow>;
 

@@ -30,15 +30,19 @@ export function submoduleProblems({ submodules, submodulesFrom }: SubmoduleOptio
     .filter((place) => plainPlace(place) === undefined)
     .map(
       (place) =>
-        `submodulesFrom: ${JSON.stringify(place)} is neither a host, such as git.example.org, nor *, nor an absolute path`,
+        `submodulesFrom: ${JSON.stringify(place)} is neither a host, such as git.example.org or http://git.example.org, nor *, nor an absolute path`,
     );
   if (!submodules && submodulesFrom.length > 0) problems.push("submodulesFrom needs submodules");
   return problems;
 }
 
-/** A host as libraries understand it, perhaps with a port; `*` and paths as they are. Undefined if it is none of them. */
+/** A host as libraries understand it, perhaps after `http://` and with a port; `*` and paths as they are. Undefined if it is none of them. */
 function plainPlace(place: string): string | undefined {
   if (place === "*") return place;
+  if (place.startsWith(clearText)) {
+    const host = plainPlace(place.slice(clearText.length));
+    return host === undefined || host.includes("/") ? undefined : clearText + host;
+  }
   if (place.startsWith("/")) return place.includes("\0") ? undefined : place;
   const inUrl = isIP(place) === 6 ? `[${place}]` : place;
   if (/[/@?#\\*\s]/.test(inUrl) || !URL.canParse(`ssh://${inUrl}/`)) return undefined;
@@ -63,8 +67,8 @@ export interface SubmoduleRemote {
  *
  * - is at the host of the repository, by https or ssh, or by http if the repository is, at the port of the repository or the usual one; if
  *   somebody else than the operator has named that host, only at a public address, and without what is stored for hosts;
- * - or at a host, or below a folder, that the operator has named for submodules;
- * - or, if the operator has named `*`, at any public address, by https or http, and without any credentials.
+ * - or at a host, or below a folder, that the operator has named for submodules: by http only if it is named with `http://`;
+ * - or, if the operator has named `*`, at any public address, by https, and without any credentials; with `http://*` also by http.
  *
  * The credentials of the repository go to its own origin only. With an http(s) URL of the repository, ssh to its host becomes that, so that the
  * account's keys are not used for it.
@@ -101,8 +105,8 @@ export class SubmoduleRules {
     if (isAtOwnHost && this.#isDowngrade(remote) && !this.#isListed(remote))
       throw this.#refuse(remote, "it is not reached by https or ssh, as the repository is");
     const isNamed = (isAtOwnHost && this.#isOwnHostNamed(hostOfRemote(remote))) || this.#isListed(remote);
-    if (!isNamed && !isAtOwnHost && !this.#from.includes("*"))
-      throw this.#refuse(remote, "it is neither at the repository's own host nor at one in submodulesFrom");
+    if (!isNamed && !isAtOwnHost && !this.#from.includes(startOfPlace(remote) + "*"))
+      throw this.#refuse(remote, this.#describeStranger(remote));
     if (!isNamed && !isAtOwnHost && remote.kind === "ssh")
       throw this.#refuse(remote, "by ssh, only hosts are allowed that submodulesFrom names");
     const hosts = isNamed ? [hostOfRemote(remote)] : ["*"];
@@ -141,12 +145,23 @@ export class SubmoduleRules {
   /** Whether names, passwords and contents would be sent in clear text, which those of the repository are not. */
   #isDowngrade(remote: SshUrl | HttpUrl): boolean {
     const own = this.#own;
-    return remote.kind === "http" && remote.scheme === "http" && !(own.kind === "http" && own.scheme === "http");
+    return isClearText(remote) && !(own.kind === "http" && own.scheme === "http");
   }
 
   #isListed(remote: SshUrl | HttpUrl): boolean {
+    const host = startOfPlace(remote) + hostOfRemote(remote);
+    const port = portIn(remote) || usualPort(remote);
+    return (this.#from.includes(host) && isUsualPort(remote)) || this.#from.includes(`${host}:${port}`);
+  }
+
+  #describeStranger(remote: SshUrl | HttpUrl): string {
     const host = hostOfRemote(remote);
-    return (this.#from.includes(host) && isUsualPort(remote)) || this.#from.includes(`${host}:${portIn(remote)}`);
+    const isNamedOtherwise = this.#from.some(
+      (place) => place === "*" || place === host || place.startsWith(`${host}:`),
+    );
+    return isClearText(remote) && isNamedOtherwise
+      ? `by http, only places are allowed that submodulesFrom names with ${clearText}`
+      : "it is neither at the repository's own host nor at one in submodulesFrom";
   }
 
   /** Everything that git reads there has to be in one of the folders. */
@@ -175,11 +190,28 @@ export class SubmoduleRules {
   }
 }
 
+/** What a place in the option begins with where names, passwords and contents are sent in clear text. */
+const clearText = "http://";
+
+function isClearText(remote: SshUrl | HttpUrl): boolean {
+  return remote.kind === "http" && remote.scheme === "http";
+}
+
+/** With what a place of the option begins if it allows the remote. */
+function startOfPlace(remote: SshUrl | HttpUrl): string {
+  return isClearText(remote) ? clearText : "";
+}
+
 /** "" for the usual one. */
 function portIn(remote: SshUrl | HttpUrl): string {
   if (remote.kind === "http") return new URL(remote.text).port;
   const port = remote.text.startsWith("ssh://") ? new URL(remote.text).port : "";
   return port === "22" ? "" : port;
+}
+
+function usualPort(remote: SshUrl | HttpUrl): string {
+  if (remote.kind === "ssh") return "22";
+  return isClearText(remote) ? "80" : "443";
 }
 
 function isUsualPort(remote: SshUrl | HttpUrl): boolean {

@@ -1,12 +1,14 @@
 /** What `.gitmodules` says, where submodules may come from, and trees with their contents. */
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
+import { dropSubmodules, keepSubmodules } from "../../../src/git/mirror/kept-submodules.js";
 import { SubmoduleRules } from "../../../src/git/mirror/submodule-rules.js";
 import {
   type SubmoduleLimits,
   submoduleLimits,
+  submodulesFile,
   TreeComposer,
   type TreeRoom,
 } from "../../../src/git/objects/composed-tree.js";
@@ -146,7 +148,13 @@ t.test("where submodules may be fetched from", async (t) => {
     ["ssh to the own host", token, [], "git@host.example:org/lib", "https://host.example/org/lib with credentials"],
     ["its own credentials", token, [], "https://x:y@host.example/lib", "https://host.example/lib with credentials"],
     ["without https", token, [], "http://host.example/lib", "forbidden"],
-    ["that is listed", token, ["host.example"], "http://host.example/lib", "http://host.example/lib"],
+    ["that is listed", token, ["http://host.example"], "http://host.example/lib", "http://host.example/lib"],
+    ["that is listed for https", token, ["host.example"], "http://host.example/lib", "forbidden"],
+    ["another one without https", token, ["other.example", "*"], "http://other.example/lib", "forbidden"],
+    ["that is listed", token, ["http://other.example"], "http://other.example/lib", "http://other.example/lib"],
+    ["and not for https", token, ["http://other.example"], "https://other.example/lib", "forbidden"],
+    ["its usual port", token, ["http://other.example:80"], "http://other.example/lib", "http://other.example/lib"],
+    ["the one of https", token, ["other.example:443"], "https://other.example/lib", "https://other.example/lib"],
     ["as the repository", "http://host.example/a", [], "http://host.example/lib", "http://host.example/lib"],
     ["another port", token, [], "https://host.example:9200/lib", "forbidden"],
     ["another host", token, [], "https://other.example/lib", "forbidden"],
@@ -160,7 +168,10 @@ t.test("where submodules may be fetched from", async (t) => {
     ["a private address", token, ["*"], "http://10.0.0.1/lib", "forbidden"],
     ["metadata of a cloud", token, ["*"], "http://169.254.169.254/lib", "forbidden"],
     ["as a number", token, ["*"], "http://0xa9fea9fe/lib", "forbidden"],
-    ["in git.networks", token, ["*"], "http://127.0.0.1:7080/lib", "http://127.0.0.1:7080/lib unnamed"],
+    ["in git.networks", token, ["*"], "https://127.0.0.1:7080/lib", "https://127.0.0.1:7080/lib unnamed"],
+    ["without https", token, ["*"], "http://127.0.0.1:7080/lib", "forbidden"],
+    ["any without https", token, ["http://*"], "http://127.0.0.1:7080/lib", "http://127.0.0.1:7080/lib unnamed"],
+    ["a private one", token, ["http://*"], "http://10.0.0.1/lib", "forbidden"],
     ["localhost", token, [], "http://localhost/lib", "forbidden"],
     ["a path", token, ["*"], join(root, "git/lib"), "forbidden"],
     ["a path that is listed", token, [join(root, "git")], join(root, "git/lib"), join(root, "git/lib")],
@@ -210,6 +221,9 @@ t.test("what a local submodule leads to is in the folders, too", async (t) => {
       common: repository({ commondir: "../../secret/other" }),
       lent: repository({ objects: { info: { alternates: "../../../secret/other/objects\n" } } }),
       indirect: repository({ objects: { info: { alternates: "../../lent/objects\n" } } }),
+      quoted: repository({ objects: { info: { alternates: '"../../../secret/oth\\145r/objects"\n' } } }),
+      "good\n": {},
+      lines: { ".git": "gitdir: ../good\n/../../secret/other\n" },
       packs: repository(),
       link: {},
     },
@@ -224,7 +238,7 @@ t.test("what a local submodule leads to is in the folders, too", async (t) => {
   const policy = { from: [join(root, "git")] };
   const rules = new SubmoduleRules(parseRemoteUrl("/srv/app"), undefined, policy, join(root, "data"), []);
   for (const name of ["good", "inside"]) t.ok(await rules.require(join(root, "git", name)), name);
-  for (const name of ["file", "common", "lent", "indirect", "packs", "link", "bare"])
+  for (const name of ["file", "lines", "common", "lent", "indirect", "quoted", "packs", "link", "bare"])
     await t.rejects(rules.require(join(root, "git", name)), { code: "forbidden", message: /leads to a place/ }, name);
 });
 
@@ -304,6 +318,40 @@ t.test("trees with the contents of submodules", async (t) => {
       t.equal((await compose(t, source, app)).tree, composed.tree, "the same again");
       t.equal((await compose(t, source, inner)).tree, inner, "a commit without submodules is itself");
     });
+});
+
+t.test("whatever stops the program, nothing is kept when the option is removed", async (t) => {
+  const kept = (): string => source.git("for-each-ref", "--format=%(refname)", "refs/trawl");
+  const source = GitFixture.create();
+  t.teardown(() => source.remove());
+  const lib = source.commit({ branch: "lib", files: { "lib.c": "c" }, orphan: true });
+  const files = { lib: { gitlink: lib }, ".gitmodules": settings({ lib: "../lib" }) };
+  const app = source.commit({ branch: "main", files, orphan: true });
+  const composer = new TreeComposer(source.path, app.length, submoduleLimits, room, neverStop);
+  t.teardown(() => composer.close());
+  const { tree } = await composer.compose(app, "https://host/app");
+  const keep = () =>
+    keepSubmodules(source.path, composer, [tree], { pins: new Map([["https://host/lib", [lib]]]) }, 0, neverStop);
+  const file = join(source.path, submodulesFile);
+  await t.test("between the file and the reference", async (t) => {
+    const lock = join(source.path, "refs/trawl/submodules.lock");
+    mkdirSync(join(lock, ".."), { recursive: true });
+    writeFileSync(lock, "");
+    await t.rejects(keep());
+    t.ok(existsSync(file), "the file comes first");
+    rmSync(lock);
+    await dropSubmodules(source.path, neverStop);
+    t.same([existsSync(file), kept()], [false, ""]);
+  });
+  await t.test("between the reference and the file, in either direction", async (t) => {
+    for (const lost of [file, join(source.path, "refs/trawl/submodules")]) {
+      await keep();
+      t.equal(kept(), "refs/trawl/submodules");
+      rmSync(lost);
+      await dropSubmodules(source.path, neverStop);
+      t.same([existsSync(file), kept()], [false, ""]);
+    }
+  });
 });
 
 t.test("bounds and hostile commits", async (t) => {
