@@ -3,7 +3,7 @@ import { useGraphql } from "../../api/use-graphql.js";
 import { CommitLine, commitLineFields, type CommitSummary } from "../commits/commit-line.js";
 import { FoundCommit } from "../found.js";
 import { State } from "../../ui/states.js";
-import { directoryUrl } from "../code-urls.js";
+import { directoryUrl, repositoryFilter, searchUrl } from "../code-urls.js";
 import { formatAmount, formatBytes, formatCount } from "../../ui/numbers.js";
 import { When } from "../../route/when.js";
 import { useLastCommits } from "./last-commits.js";
@@ -196,24 +196,36 @@ function Languages({ path: { name, revision } }: { readonly path: PagePath }) {
   );
 }
 
+/** It counts in the root only. */
+const ignoreFile = ".sourcegraph/ignore";
+
 const leftOutQuery = `query LeftOut($name: String!) {
   repository(name: $name) { leftOut { ignoredFilesCount lfsFilesCount submodulesCount warnings } }
 }`;
 
-/** What of the indexed branches searches leave out, and the file that says so; for site admins also why. */
+/** What of the indexed branches searches leave out, and the files that say so, in whatever folder; for site admins also why. */
 function LeftOut({ path }: { readonly path: PagePath }) {
   const { answer } = useGraphql("LeftOut", leftOutQuery, { name: path.name });
   const leftOut = answer.kind === "ready" ? answer.value.repository?.leftOut : undefined;
   if (leftOut === undefined) return null;
   const { ignoredFilesCount, lfsFilesCount, submodulesCount, warnings } = leftOut;
+  const everywhere = (name: string): string => searchUrl(`${repositoryFilter(path)} file:(^|/)\\.${name.slice(1)}$`);
   const rows = [
-    { count: ignoredFilesCount, one: "file is", many: "files are", why: "left out by", file: ".sourcegraph/ignore" },
+    {
+      count: ignoredFilesCount,
+      one: "file is",
+      many: "files are",
+      why: "left out by",
+      file: ignoreFile,
+      url: pageUrl(path, "blob", ignoreFile),
+    },
     {
       count: submodulesCount,
       one: "submodule is",
       many: "submodules are",
       why: "without contents, see",
       file: ".gitmodules",
+      url: everywhere(".gitmodules"),
     },
     {
       count: lfsFilesCount,
@@ -221,15 +233,16 @@ function LeftOut({ path }: { readonly path: PagePath }) {
       many: "files are",
       why: "in Git LFS without contents, see",
       file: ".gitattributes",
+      url: everywhere(".gitattributes"),
     },
   ].filter(({ count }) => count > 0);
   if (rows.length === 0 && warnings.length === 0) return null;
   return (
     <section class="left-out soft small" aria-label="Not searched">
       <ul>
-        {rows.map(({ count, one, many, why, file }) => (
+        {rows.map(({ count, one, many, why, file, url }) => (
           <li key={file}>
-            {formatCount(count)} {count === 1 ? one : many} {why} <a href={pageUrl(path, "blob", file)}>{file}</a>
+            {formatCount(count)} {count === 1 ? one : many} {why} <a href={url}>{file}</a>
           </li>
         ))}
       </ul>
