@@ -1,4 +1,4 @@
-import type { SavedSearch, SearchNotification } from "../account/settings/saved-searches.js";
+import { receiverName, type SavedSearch, type SearchNotification } from "../account/settings/saved-searches.js";
 import { callAfter, type PendingCall } from "../base/deadline.js";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import { maySee } from "../catalog/visible-tables.js";
@@ -130,6 +130,7 @@ export class DeliveryQueue {
       const lastAttemptAt = attempts > delivery.attempts ? new Date().toISOString() : delivery.lastAttemptAt;
       if (outcome.detail !== undefined)
         environment.log.warn({ search: searchId, error: outcome.detail }, "a notification was not sent");
+      if (state !== "DELIVERED") this.#audit(searchId, state, error);
       await deliveries.update({ ...delivery, state, attempts, lastAttemptAt, status, error });
       // It was removed meanwhile, as by another address: what follows does not wait for it.
       if (!deliveries.has(delivery)) return 0;
@@ -142,6 +143,20 @@ export class DeliveryQueue {
       environment.log.warn({ search: searchId, error: errorMessage(error) }, "a notification could not be delivered");
       return storeRetryMs;
     }
+  }
+
+  /** What an owner is told of an attempt, for the operator. */
+  #audit(searchId: number, state: DeliveryState, reason: string): void {
+    const search = this.#services.find(searchId);
+    if (search?.notification === undefined) return;
+    const to = receiverName(search.notification);
+    const owner = this.#ownerName(search);
+    this.#services.environment.audit.recordUndelivered({ owner, savedSearch: searchId, to, state, reason });
+  }
+
+  #ownerName({ ownerId }: SavedSearch): string {
+    const { accounts } = this.#services.environment;
+    return (accounts.user(ownerId) ?? accounts.organizations.get(ownerId))?.name ?? "";
   }
 
   #retryMs(attempts: number, waitMs: number | undefined): number {
@@ -177,11 +192,10 @@ export class DeliveryQueue {
   }
 
   #header({ id, createdAt }: DeliveryRecord, search: SavedSearch): BodyHeader {
-    const { accounts, searchKey, baseUrl: getBaseUrl } = this.#services.environment;
+    const { searchKey, baseUrl: getBaseUrl } = this.#services.environment;
     const baseUrl = getBaseUrl();
     const url = `${baseUrl}/search?${new URLSearchParams({ q: search.query, patternType: "standard" })}`;
-    const owner = (accounts.user(search.ownerId) ?? accounts.organizations.get(search.ownerId))?.name ?? "";
-    return { id, createdAt, search, owner, searchId: searchKey(search.id), url, baseUrl };
+    return { id, createdAt, search, owner: this.#ownerName(search), searchId: searchKey(search.id), url, baseUrl };
   }
 
   /** The operator's lists may have changed since the address was accepted. */

@@ -1,4 +1,5 @@
 import type { Accounts } from "../account/identity/accounts.js";
+import type { AuditLog } from "../account/records/audit-log.js";
 import type { Log } from "../base/log.js";
 import type { Metrics } from "../base/metrics.js";
 import type { Repository } from "../model/repository.js";
@@ -35,6 +36,7 @@ export interface NotifyEnvironment {
   readonly searchKey: (searchId: number) => string;
   readonly userAgent: string;
   readonly log: Log;
+  readonly audit: Pick<AuditLog, "recordUndelivered">;
   readonly metrics: Pick<Metrics, "notificationAttempts" | "notificationsEnded" | "notificationEvaluations">;
   readonly limits: NotifyLimits;
   readonly mail: MailOptions;

@@ -190,6 +190,17 @@ export class AuditLog {
     this.#refusals.note("sign-in-refused", { ...sender, provider, reason });
   }
 
+  /** Records that a receiver did not take a notification, or that its owner may not be told any more. `to` is without secrets. */
+  recordUndelivered(what: {
+    readonly owner: string;
+    readonly savedSearch: number;
+    readonly to: string;
+    readonly state: string;
+    readonly reason: string;
+  }): void {
+    this.#refusals.note("notification-refused", what);
+  }
+
   /** Resolves when all lines so far have been written or lost. */
   settled(): Promise<void> {
     return this.#file.settled();
@@ -244,12 +255,15 @@ interface Refusals {
 
 type RefusedSender = Map<string, Refusals>;
 
-/** The contents of a line. */
-type RefusalFields = Readonly<Record<string, unknown>> & { readonly from: string; readonly reason: string };
+/** The contents of a line: what somebody has sent, or what a receiver has not taken. */
+type RefusalFields = Readonly<Record<string, unknown>> & { readonly reason: string } & (
+    | { readonly from: string }
+    | { readonly to: string }
+  );
 
 /**
- * Lines about refused credentials and passwords. A sender of many of them must neither fill the disk nor hide those of
- * others. Therefore each sender, which is an address or an IPv6 network, has a few lines of each kind per minute; the
+ * Lines about refused credentials, passwords and notifications. A sender of many of them must neither fill the disk nor hide those of
+ * others. Therefore each sender, which is an address or an IPv6 network, or a receiver of notifications, has a few lines of each kind per minute; the
  * rest are summarized in one line, with their number and the times of the first and the last.
  */
 class RefusalLines {
@@ -263,7 +277,8 @@ class RefusalLines {
 
   note(event: string, fields: RefusalFields): void {
     this.#minute ??= callAfter(minuteMs, () => this.flush());
-    const refusals = findRefusals(this.#findSender(networkPrefix(fields.from)), event, fields.reason);
+    const sender = this.#findSender("to" in fields ? `to ${fields.to}` : `from ${networkPrefix(fields.from)}`);
+    const refusals = findRefusals(sender, event, fields.reason);
     refusals.count++;
     if (refusals.count <= linesOfKindMax) this.#write(event, fields);
     else countUntold(refusals);
@@ -273,16 +288,18 @@ class RefusalLines {
   flush(): void {
     this.#minute?.cancel();
     this.#minute = undefined;
-    for (const [from, sender] of this.#senders) {
+    for (const [key, sender] of this.#senders) {
+      const [direction = ""] = key.split(" ", 1);
+      const place = { [direction]: key.slice(direction.length + 1) };
       for (const { event, reason, untold, first, last } of sender.values()) {
-        if (untold > 0) this.#write(event, { from, reason, untold, first, last });
+        if (untold > 0) this.#write(event, { ...place, reason, untold, first, last });
       }
     }
     this.#senders.clear();
   }
 
-  #findSender(network: string): RefusedSender {
-    const key = this.#senders.has(network) || this.#senders.size < sendersMax ? network : "other addresses";
+  #findSender(place: string): RefusedSender {
+    const key = this.#senders.has(place) || this.#senders.size < sendersMax ? place : "from other addresses";
     const known = this.#senders.get(key);
     if (known !== undefined) return known;
     const sender: RefusedSender = new Map();

@@ -187,7 +187,7 @@ export class SavedSearches {
 }
 
 /** As it is in the audit log: the path of a URL may be a secret. */
-function receiverName(notification: SearchNotification | undefined): string {
+export function receiverName(notification: SearchNotification | undefined): string {
   if (notification === undefined) return "";
   const { url, format } = notification;
   return format === "MAIL" ? url : new URL(url).origin;

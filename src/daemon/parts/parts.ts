@@ -420,6 +420,7 @@ function repairShard({ watch, sync }: SearchParts): (shardId: number) => void {
 interface UsedParts {
   readonly stores: Stores;
   readonly accounts: Accounts;
+  readonly audit: AuditLog;
   readonly catalog: Catalog;
   readonly log: Log;
   readonly registry: MetricRegistry;
@@ -429,7 +430,7 @@ interface UsedParts {
 function createNotifications(
   { notifications, mail }: ResolvedOptions,
   searcher: Searcher,
-  { stores, accounts, catalog, log, registry: { metrics } }: UsedParts,
+  { stores, accounts, audit, catalog, log, registry: { metrics } }: UsedParts,
 ): Notifications {
   const created = new Notifications({
     store: stores.records,
@@ -440,6 +441,7 @@ function createNotifications(
     searchKey: (id) => globalId("SavedSearch", id),
     userAgent: userAgent(),
     log,
+    audit,
     metrics,
     mail,
     limits: {

@@ -300,10 +300,12 @@ t.test("an error of ours ends a delivery like one of its receiver", async (t) =>
   };
   deliveries.adding(delivery, payload).show();
   const search = { id: 1, ownerId: 1, query: "x", notification: { url: "https://a.example/", format: "WEBHOOK" } };
+  const audited: unknown[] = [];
   const queue = new DeliveryQueue({
     deliveries,
     environment: {
       log: silentLog(),
+      audit: { recordUndelivered: (what: unknown) => audited.push(what) },
       metrics: createMetrics().metrics,
       limits: { retryMs: 1, attemptsMax: 2 },
       accounts: { user: () => undefined, organizations: { get: () => undefined } },
@@ -324,4 +326,9 @@ t.test("an error of ours ends a delivery like one of its receiver", async (t) =>
   t.teardown(() => queue.stop());
   await until("it has failed", () => deliveries.of(1)[0]?.state === "FAILED");
   t.match(deliveries.of(1), [{ attempts: 2, error: /the message could not be made/ }]);
+  const line = { owner: "", savedSearch: 1, to: "https://a.example", reason: /the message could not be made/ };
+  t.match(audited, [
+    { ...line, state: "PENDING" },
+    { ...line, state: "FAILED" },
+  ]);
 });
