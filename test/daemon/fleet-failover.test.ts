@@ -1,4 +1,7 @@
+import { renameSync } from "node:fs";
 import t from "tap";
+import { SseDecoder, type StreamEvent } from "../../src/cli/connection/sse-decoder.js";
+import type { Progress, StreamMatch } from "../../src/model/stream-events.js";
 import type { FleetSite } from "../support/fleet-site.js";
 import { faultsOf, failoverSite, isConnected, search } from "../support/failover-site.js";
 import { isFull, quantile, record, rounds, scaled } from "../support/full-run.js";
@@ -81,3 +84,86 @@ for (const { name, count, addedMsMax, begin, end } of faults) {
     if (isFull) t.ok(quantile(added, 0.95) <= addedMsMax, `p95 of the added time at most ${addedMsMax} ms`);
   });
 }
+
+/** Searches, pauses after the first results, calls `change`, kills the node that is asked first, and reads the rest. */
+async function searchWithLoss(change: () => Promise<void>): Promise<readonly StreamEvent[]> {
+  const { nodes, restart, ...fleet } = await site();
+  const [coordinator] = nodes;
+  await until("the first replica is asked", async () => {
+    await search(coordinator, 0, () => undefined, "needle repo:^r1$ file:/1.txt count:5");
+    return await isConnected({ nodes, restart, ...fleet });
+  });
+  const stream = await coordinator.openStream("needle", "literal", { receipt: "1" });
+  const decoder = new SseDecoder();
+  const events: StreamEvent[] = [];
+  await new Promise<void>((resolve) => {
+    stream.on("data", (bytes: Buffer) => {
+      events.push(...decoder.push(bytes));
+      if (stream.isPaused() || !events.some(({ name, data }) => name === "matches" && /"r[0-2]"/.test(data))) return;
+      stream.pause();
+      resolve();
+    });
+  });
+  await change();
+  await nodes[1].kill();
+  const closed = new Promise((resolve) => stream.on("close", resolve));
+  stream.removeAllListeners("data");
+  stream.on("data", (bytes: Buffer) => events.push(...decoder.push(bytes)));
+  stream.resume();
+  await closed;
+  await restart(1);
+  return events;
+}
+
+t.test("a repository is searched at one commit, which the replica may have only in its mirror", async (t) => {
+  const { fixtures, nodes, matchCount } = await site();
+  const changed = fixtures.slice(0, 3).map((fixture, i) => ({ fixture, name: `r${i}` }));
+  const heads = new Map<string, string>();
+  const events = await searchWithLoss(async () => {
+    for (const { fixture, name } of changed) {
+      heads.set(name, fixture.commit({ branch: "main", files: { "later.txt": "a needle\n" } }));
+      await nodes[2].sync(name);
+    }
+  });
+  // Of a repository of which nothing was sent, the later commit may be searched.
+  const commits = new Map<string, Set<string>>();
+  let count = 0;
+  for (const { name, data } of events) {
+    if (name !== "matches") continue;
+    for (const { repository = "", commit = "", lineMatches = [] } of JSON.parse(data) as (StreamMatch & {
+      commit: string;
+    })[]) {
+      commits.set(repository, (commits.get(repository) ?? new Set()).add(commit));
+      for (const { offsetAndLengths } of lineMatches) count += offsetAndLengths.length;
+    }
+  }
+  const progress = JSON.parse(events.findLast(({ name }) => name === "progress")?.data ?? "{}") as Partial<Progress>;
+  t.same(
+    [...commits.values()].map(({ size }) => size),
+    [1, 1, 1, 1],
+    "no repository at two commits",
+  );
+  const later = [...heads].filter(([name, head]) => commits.get(name)?.has(head) === true).length;
+  t.ok(later < changed.length, `${later} at the later one`);
+  t.same([count, progress.matchCount, progress.receipt?.complete], [matchCount + later, matchCount + later, true]);
+});
+
+t.test("what a replica does not have at the commit that was begun is named", async (t) => {
+  const { fixtures, nodes } = await site();
+  // The replica that is asked first is ahead, and the other one has never fetched that commit.
+  for (const [i, fixture] of fixtures.slice(0, 3).entries()) {
+    fixture.commit({ branch: "main", files: { "latest.txt": "another needle\n" } });
+    await nodes[1].sync(`r${i}`);
+  }
+  const paths = fixtures.map(({ path }) => path);
+  for (const path of paths.slice(0, 3)) renameSync(path, `${path}-away`);
+  try {
+    const events = await searchWithLoss(() => Promise.resolve());
+    const progress = JSON.parse(events.findLast(({ name }) => name === "progress")?.data ?? "{}") as Partial<Progress>;
+    t.equal(progress.receipt?.complete, false);
+    t.match(progress.skipped?.map(({ message }) => message).join(), /r[0-2]/);
+    t.equal(events.at(-1)?.name, "done");
+  } finally {
+    for (const path of paths.slice(0, 3)) renameSync(`${path}-away`, path);
+  }
+});
