@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <memory>
 #include <vector>
 
 #include "bytes.h"
@@ -19,6 +20,20 @@ struct Words {
   uint32_t* data;
   size_t length;
 };
+
+// What JavaScript holds of the addon: the first word tells one kind from another.
+struct External {
+  const uint32_t kind;
+};
+
+// Returns an object of JavaScript that owns this one, which is deleted when it is no longer referenced; null if it has no memory.
+template <class T>
+napi_value createExternal(napi_env env, std::unique_ptr<T> owned) {
+  napi_value result = nullptr;
+  const auto end = [](napi_env, void* data, void*) { delete static_cast<T*>(static_cast<External*>(data)); };
+  if (napi_create_external(env, static_cast<External*>(owned.get()), end, nullptr, &result) == napi_ok) owned.release();
+  return result;
+}
 
 class Arguments {
  public:
@@ -32,14 +47,38 @@ class Arguments {
   // The data with which the function was created.
   void* data() const { return data_; }
 
-  Text bytes(size_t index) {
-    Array array = typedArray(values_[index], napi_uint8_array);
+  Text bytes(size_t index) { return bytesIn(values_[index]); }
+
+  Text bytesIn(napi_value value) {
+    Array array = typedArray(value, napi_uint8_array);
     return {static_cast<uint8_t*>(array.data), array.length};
   }
 
-  Words words(size_t index) {
-    Array array = typedArray(values_[index], napi_uint32_array);
+  Words words(size_t index) { return wordsIn(values_[index]); }
+
+  Words wordsIn(napi_value value) {
+    Array array = typedArray(value, napi_uint32_array);
     return {static_cast<uint32_t*>(array.data), array.length};
+  }
+
+  napi_value* values() { return values_; }
+
+  // Of an array; undefined past its end.
+  napi_value element(size_t index, uint32_t at) {
+    napi_value found = nullptr;
+    need(napi_get_element(env_, values_[index], at, &found) == napi_ok);
+    return found;
+  }
+
+  size_t elementCount(size_t index) {
+    uint32_t count = 0;
+    need(napi_get_array_length(env_, values_[index], &count) == napi_ok);
+    return count;
+  }
+
+  bool isUndefined(napi_value value) {
+    napi_valuetype type;
+    return napi_typeof(env_, value, &type) == napi_ok && type == napi_undefined;
   }
 
   struct Shorts {
@@ -90,15 +129,21 @@ class Arguments {
     return value;
   }
 
-  // A value created by `napi_create_external`, of which this addon has one kind.
+  // A value created by `createExternal`.
   template <class T>
   T* external(size_t index) {
+    return externalIn<T>(values_[index]);
+  }
+
+  template <class T>
+  T* externalIn(napi_value given) {
     void* value = nullptr;
     napi_valuetype type;
-    bool fits = napi_typeof(env_, values_[index], &type) == napi_ok && type == napi_external &&
-                napi_get_value_external(env_, values_[index], &value) == napi_ok;
+    bool fits = napi_typeof(env_, given, &type) == napi_ok && type == napi_external &&
+                napi_get_value_external(env_, given, &value) == napi_ok &&
+                static_cast<External*>(value)->kind == T::externalKind;
     need(fits);
-    return fits ? static_cast<T*>(value) : nullptr;
+    return fits ? static_cast<T*>(static_cast<External*>(value)) : nullptr;
   }
 
   void need(bool condition) { sound_ = sound_ && condition; }

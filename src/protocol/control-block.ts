@@ -184,6 +184,12 @@ export class ControlBlock {
     return Atomics.add(this.memory, words.nextRanked, 1);
   }
 
+  /** The word that `takeRankedShard` counts up: the kernel takes shards, too. */
+  get nextRanked(): Uint32Array {
+    const { buffer, byteOffset } = this.memory;
+    return new Uint32Array(buffer, byteOffset + 4 * words.nextRanked, 1);
+  }
+
   /** How many shards have been taken to be ranked. */
   get rankedShardCount(): number {
     return Atomics.load(this.memory, words.nextRanked);

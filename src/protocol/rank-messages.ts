@@ -1,8 +1,16 @@
 import { deserialize, serialize } from "node:v8";
 import { assert } from "../base/assert.js";
-import type { CachedShardRange, ExaminedShard, Lane, RankedPart, SearchTaskResult, ShardFailure } from "./messages.js";
+import type {
+  CachedShardRange,
+  CountedDocuments,
+  ExaminedShard,
+  Lane,
+  RankedPart,
+  SearchTaskResult,
+  ShardFailure,
+} from "./messages.js";
 import type { FilterMemory } from "./shard-filter.js";
-import { noStats, type SearchOptions, type SearchStats } from "./search-options.js";
+import { addStats, noStats, type SearchOptions, type SearchStats } from "./search-options.js";
 
 /** The points that a document got, by what they are for: its score is their sum times `fileFactor`, in whole points. */
 export interface RankingParts {
@@ -105,9 +113,9 @@ export interface RankedColumns {
 export interface RankTaskResult {
   /**
    * The shards, and the best documents of all of them together: with those of each shard, most of the time of a search
-   * went into messages.
+   * went into messages. Undefined if nobody needs them, because the best of all threads are written.
    */
-  readonly ranked: RankedColumns;
+  readonly ranked: RankedColumns | undefined;
   /** What was found in the shards; empty if it is counted, or cannot be counted without a search. */
   readonly examined: readonly ExaminedShard[];
   readonly failures: readonly ShardFailure[];
@@ -115,10 +123,52 @@ export interface RankTaskResult {
   readonly isDone: boolean;
   /** The result of `writtenSlice`; undefined if the best documents are not written. */
   readonly written: SearchTaskResult | undefined;
+  /** What is to be searched when the best documents are written; undefined if they are not all written. */
+  readonly left: LeftWork | undefined;
+}
+
+/** What ranking and writing leave of the shards. */
+export interface LeftWork {
+  /** Those of which some results are neither written nor counted, with the documents that are. */
+  readonly shards: readonly { readonly shard: number; readonly except: readonly number[] }[];
+  /** The statistics of the others. */
+  readonly stats: SearchStats;
+}
+
+/**
+ * What is left of these shards when the first documents are written, and what `counted` names is counted. With a receipt, all
+ * shards are examined for what they cover.
+ */
+export function findLeft(
+  shards: readonly RankedShard[],
+  first: readonly Pick<RankedDocument, "shard" | "document">[],
+  counted: { readonly shards: readonly number[]; readonly documents: readonly CountedDocuments[] },
+  receipt: boolean,
+): LeftWork {
+  const except = new Map<number, number[]>();
+  const add = (shard: number, document: number): void => {
+    const known = except.get(shard);
+    if (known === undefined) except.set(shard, [document]);
+    else known.push(document);
+  };
+  for (const { shard, document } of first) add(shard, document);
+  const countedShards = new Set(counted.shards);
+  const stats = noStats();
+  const left: number[] = [];
+  for (const { shard, isComplete, keptCount, stats: own } of shards) {
+    const isSent = !receipt && isComplete && keptCount === (except.get(shard)?.length ?? 0);
+    if (isSent || countedShards.has(shard)) addStats(stats, own);
+    else left.push(shard);
+  }
+  for (const { shard, documents } of counted.documents) for (const document of documents) add(shard, document);
+  return { shards: left.map((shard) => ({ shard, except: except.get(shard) ?? [] })), stats };
 }
 
 /** What a thread has found in the shards that it has ranked. */
-export type PublishedRanking = Pick<RankTaskResult, "ranked" | "examined">;
+export interface PublishedRanking {
+  readonly ranked: RankedColumns;
+  readonly examined: readonly ExaminedShard[];
+}
 
 /**
  * Shared memory in which the threads that rank a search leave what they have found, for the one that ends last: it writes the

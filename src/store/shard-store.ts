@@ -240,7 +240,7 @@ export class ShardSnapshot {
 }
 
 /** Whether the bytes are in LMDB's map, not in the buffer that the next read overwrites: lmdb marks its views. */
-function isMapped({ buffer }: Buffer): boolean {
+export function isMapped({ buffer }: Buffer): boolean {
   return "isSharedMap" in buffer;
 }
 

@@ -60,14 +60,9 @@ const introduction: BufferOwnerMessage = {
 parentPort?.postMessage(introduction, [thread.buffers.returnPort]);
 
 export default serveTasks({
-  slice: (task: SearchTask): SearchTaskResult => {
-    const slice = new SearchSlice(thread, task);
-    return withSnapshot((snapshot) => slice.run(snapshot));
-  },
-  rank: (task: RankTask): RankTaskResult => {
-    const slice = new RankSlice(thread, task);
-    return withSnapshot((snapshot) => slice.run(snapshot));
-  },
+  slice: (task: SearchTask): SearchTaskResult =>
+    withSnapshot((snapshot) => new SearchSlice(thread, task, snapshot).run()),
+  rank: (task: RankTask): RankTaskResult => withSnapshot((snapshot) => new RankSlice(thread, task, snapshot).run()),
   history: (task: HistoryTask): HistoryTaskResult => withSnapshot((snapshot) => searchHistory(thread, snapshot, task)),
   cover: (task: CoverTask): CoverResult => withSnapshot((snapshot) => coverHistory(thread, snapshot, task)),
   contributors: (task: ContributorsTask): ContributorsResult =>

@@ -6,8 +6,16 @@ import { isDeepStrictEqual } from "node:util";
 import type { RankedTarget } from "../../src/eval/ranking/shard-ranking.js";
 import { addonIfBuilt } from "../../src/native/kernel/addon.js";
 import { loadKernel } from "../../src/native/kernel/load.js";
-import { rankArguments, type RankRequest } from "../../src/native/kernel/ranking-kernel.js";
-import { largeBudget, manyFiles, rankGenerally, type RankingCase, rankWith, copyRequest } from "../support/ranking.js";
+import {
+  copyRequest,
+  largeBudget,
+  manyFiles,
+  rankGenerally,
+  type RankingCase,
+  rankNatively,
+  rankWith,
+  type ShardRequest,
+} from "../support/ranking.js";
 import type { Random } from "./inputs.js";
 import type { FuzzTarget } from "./runner.js";
 
@@ -89,13 +97,13 @@ function rank(input: Buffer): void {
   const target = (shard ??= manyFiles(kernel));
   const one = readCase(input);
   const changes = readChanges(input);
-  const call = (request: RankRequest): number => {
+  const call = (request: ShardRequest): void => {
     const found = Object.values(native.kernels).map((methods) => {
       let number = 0;
       const changed = copyRequest(request, (_, array) =>
         (changes.get(number++) ?? []).reduce((array, change) => changeArray(array, change), array),
       );
-      const outcome = methods.rankShard(...rankArguments(changed));
+      const outcome = rankNatively(methods, changed);
       return { outcome, ...changed.output };
     });
     const [{ outcome, kept, found: list, totals }] = found;
@@ -105,7 +113,6 @@ function rank(input: Buffer): void {
     request.output.kept.set(kept);
     request.output.found.set(list);
     request.output.totals.set(totals);
-    return outcome;
   };
   try {
     const ranked = rankWith(kernel, target, one, call);

@@ -401,6 +401,19 @@ function documentRows(kernel: NativeMethods): Row[] {
         ],
       ],
     },
+    {
+      name: "countDocuments",
+      call: kernel.countDocuments,
+      good: () => [...tableValues(), Uint32Array.of(0, 1, 1, 0), Uint32Array.of(1), 5, words(1 + 1 + 8), words(3)],
+      refused: [
+        ...shorter.filter(([why]) => !why.startsWith("documents that")),
+        ["half a pair", { 10: Uint32Array.of(0, 1, 1) }],
+        ["fewer counts", { 13: words(10).subarray(1) }],
+        ["no place for the totals", { 14: wordsWithin([0, 0, 0], 2) }],
+        ["a document that does not exist", { 4: wordsWithin([0, 0, 0], 2), 10: Uint32Array.of(2, 1) }],
+        ["a language that does not exist", { 6: Uint32Array.of(1 << 16, 0), 9: wordsWithin([0, 3, 6], 2) }],
+      ],
+    },
   ];
 }
 

@@ -1,12 +1,14 @@
-/** What `rankShard` of the addon must refuse: arrays of a real shard, with hostile values in their place. */
+/** What `openRanked` and `rankShards` of the addon must refuse: arrays of a real shard, with hostile values in their place. */
 import type { RankedTarget, ShardBest } from "../../src/eval/ranking/shard-ranking.js";
-import type { NativeMethods } from "../../src/native/kernel/addon.js";
+import { loadAddon, type NativeMethods } from "../../src/native/kernel/addon.js";
 import { loadKernel } from "../../src/native/kernel/load.js";
 import {
+  openArguments,
   type RankArgument,
   rankArguments,
   rankOutcomes,
-  type RankRequest,
+  rankTotalCount,
+  type ShardList,
 } from "../../src/native/kernel/ranking-kernel.js";
 import { testRepository, testShard } from "./engine.js";
 import {
@@ -14,13 +16,16 @@ import {
   largeBudget,
   manyFiles,
   rankedTarget,
+  outcomeIn,
   rankGenerally,
   type RankingCase,
+  rankNatively,
   rankRequest,
   rankWith,
+  type ShardRequest,
 } from "./ranking.js";
 
-/** The arguments of `rankShard`, in its order. */
+/** The arguments of `openRanked`, what a search sees of the shard, then those of `rankShards` without the list of shards. */
 const names = [
   ...["content", "contentStart", "contentFirstUnit", "contentFirstDocument", "documentRepository", "documentBranches"],
   "documentInfo",
@@ -35,10 +40,11 @@ const names = [
     "foldPlaces",
     "groups",
   ],
-  ...["tombstones", "repositories", "verdicts", "areKnown", "havePostings", "symbols.contents"],
+  ...["areKnown", "havePostings", "symbols.contents"],
   ...["symbols.firstDocuments", "symbols.firstUnits", "symbols.recordStarts", "symbols.keys", "symbols.postingStart"],
   ...["symbols.postings", "symbols.foldExceptions", "symbols.nameKeys", "symbols.nameParts", "symbols.records"],
-  ...["symbols.kindFactors", "query.text", "query.words", "limits", "stop", "sharedMatches", "kept", "found", "totals"],
+  ...["symbols.kindFactors", "tombstones", "repositories", "verdicts"],
+  ...["query.text", "query.words", "limits", "stop", "sharedMatches", "next", "kept", "found", "totals"],
 ] as const;
 
 type Name = (typeof names)[number];
@@ -68,23 +74,34 @@ function targetNamed(name: string, make: () => RankedTarget): RankedTarget {
   return target;
 }
 
+/** In the order of `names`. */
+function argumentsFor({ sections, view, symbols, ...request }: ShardRequest): readonly RankArgument[] {
+  const { tombstones, repositories, verdicts } = view;
+  const [, ...others] = rankArguments({ shards: [], ...request });
+  return [...openArguments(sections, symbols), tombstones, repositories, verdicts, ...others];
+}
+
+const openCount = names.indexOf("tombstones");
+const viewEnd = names.indexOf("query.text");
+
 /** The arguments of one call, of which some can be changed. */
 class RankCall {
-  readonly #request: RankRequest;
+  readonly #request: ShardRequest;
 
   constructor(target: RankedTarget, one: RankingCase) {
     const request = rankRequest(portable, target, one);
     if (request === undefined) throw new Error(`the kernel does not rank ${one.query}`);
-    this.#request = { ...request, output: { ...request.output, found: new Uint32Array(200) } };
+    const totals = new Uint32Array(1 + rankTotalCount);
+    this.#request = { ...request, output: { ...request.output, found: new Uint32Array(200), totals } };
   }
 
   /** Copies. */
   get values(): readonly RankArgument[] {
-    return rankArguments(copyRequest(this.#request, (_, array) => array));
+    return argumentsFor(copyRequest(this.#request, (_, array) => array));
   }
 
   array<T extends Uint8Array | Words | Float64Array = Words>(name: Name): T {
-    return (rankArguments(this.#request)[names.indexOf(name)] as T).slice() as T;
+    return (argumentsFor(this.#request)[names.indexOf(name)] as T).slice() as T;
   }
 
   /** Some words are others. */
@@ -144,6 +161,9 @@ function ofLengths(call: RankCall): Refused {
       },
     ],
     ["no room for what is kept", call.replace("kept", new Uint32Array(99).subarray(0, 20))],
+    ["no room for the totals", call.replace("totals", new Uint32Array(0))],
+    ["no number of matches", call.replace("sharedMatches", new Uint32Array(0))],
+    ["no number of the next shard", call.replace("next", new Uint32Array(0))],
     ["no contents", call.put("limits", { 0: 0 })],
   ];
 }
@@ -291,10 +311,14 @@ export function rankingRows(kernel: NativeMethods): readonly {
   readonly isVariant?: boolean;
 }[] {
   const call = (...values: readonly RankArgument[]): void => {
-    if (kernel.rankShard(...values) !== rankOutcomes.done) throw new TypeError("refused");
+    const opened = kernel.openRanked(...values.slice(0, openCount));
+    const shards = [opened, ...values.slice(openCount, viewEnd)] as ShardList;
+    kernel.rankShards(shards, ...values.slice(viewEnd));
+    const [kept, found, totals] = values.slice(-3) as [Words, Words, Words];
+    if (outcomeIn({ kept, found, totals }) !== rankOutcomes.done) throw new TypeError("refused");
   };
   const row = (name: string, one: RankCall, ...refused: readonly Refused[]) => ({
-    name: `rankShard, ${name}`,
+    name: `rankShards, ${name}`,
     call,
     good: () => one.values,
     refused: refused.flat(),
@@ -310,7 +334,22 @@ export function rankingRows(kernel: NativeMethods): readonly {
     targetNamed("often", () => twoWords(40_000)),
     words,
   );
+  const otherKind = loadAddon().openPacks(Buffer.from("/nowhere\0"), 0, 20, 1);
+  const opened = kernel.openRanked(...whole.values.slice(0, openCount));
+  const view = whole.values.slice(openCount, viewEnd);
   return [
+    {
+      name: "rankShards",
+      call: kernel.rankShards as (...values: never[]) => unknown,
+      good: () => [[opened, ...view], ...whole.values.slice(viewEnd)],
+      refused: [
+        ["a shard that is none", { 0: [{}, ...view] }],
+        ["an object of another kind", { 0: [otherKind, ...view] }],
+        ["a view that is none", { 0: [opened, 1, 2, 3] }],
+        ["verdicts of fewer documents", { 0: [opened, ...view.slice(0, 2), new Uint8Array(1)] }],
+      ],
+      isVariant: true,
+    },
     row("all", whole, ofLengths(whole), ofQuery(whole), ofContents(whole), ofFolded(whole), ofSymbols(whole)),
     row("a few", few, ofContents(few), ofNames(few)),
     row("one list", list, ofPostings(list)),
@@ -380,7 +419,7 @@ export function checkRankings(
     const ranked = rankWith(portable, target, one, ({ sections, ...request }) => {
       // What an earlier call has written there is not used.
       const groups = new Uint8Array(sections.groups.length);
-      return kernel.rankShard(...rankArguments({ sections: { ...sections, groups }, ...request }));
+      rankNatively(kernel, { sections: { ...sections, groups }, ...request });
     });
     const found = ranked && describe(ranked, one.budget.countedMatches === 1e9);
     expect(found, expectedIn(target, one), `${one.query} in ${JSON.stringify(one.budget)}`);

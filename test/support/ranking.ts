@@ -2,7 +2,19 @@
 import { rankWords, type WordRanker, findWordSearch } from "../../src/eval/ranking/word-ranking.js";
 import { type RankedTarget, type ShardBest, ShardRanking } from "../../src/eval/ranking/shard-ranking.js";
 import type { Kernel } from "../../src/native/kernel/kernel.js";
-import { type RankOutput, type RankRequest, rankOutcomes } from "../../src/native/kernel/ranking-kernel.js";
+import type { NativeMethods } from "../../src/native/kernel/addon.js";
+import {
+  listShard,
+  openArguments,
+  rankArguments,
+  type RankedSections,
+  type RankedSymbols,
+  type RankedView,
+  rankOutcomes,
+  type RankOutput,
+  type RankRequest,
+  rankTotals,
+} from "../../src/native/kernel/ranking-kernel.js";
 import { ControlBlock } from "../../src/protocol/control-block.js";
 import type { RankBudget } from "../../src/protocol/rank-messages.js";
 import type { SearchOptions } from "../../src/protocol/search-options.js";
@@ -94,14 +106,46 @@ export interface RankingCase {
   readonly othersBytes: number;
 }
 
-/** `rankWords` with this call of the kernel; undefined if it leaves the query to the general way. */
+/** What the kernel opens and ranks of one shard. */
+export interface ShardRequest extends Omit<RankRequest, "shards"> {
+  readonly sections: RankedSections;
+  readonly view: RankedView;
+  readonly symbols: RankedSymbols;
+}
+
+/** Returns the outcome, which is also in the totals of the output. */
+export function rankNatively(kernel: NativeMethods, { sections, view, symbols, ...request }: ShardRequest): number {
+  const opened = kernel.openRanked(...openArguments(sections, symbols));
+  kernel.rankShards(...rankArguments({ shards: listShard({ opened, ...view }), ...request }));
+  return outcomeIn(request.output);
+}
+
+export function outcomeIn({ totals }: RankOutput): number {
+  return totals[1 + rankTotals.outcome];
+}
+
+/** `rankWords` with this call for one shard; undefined if it leaves the query to the general way. */
 export function rankWith(
   kernel: Kernel,
   target: RankedTarget,
   { query, budget, scoreMin, othersBytes }: RankingCase,
-  rankShard: (request: RankRequest) => number,
+  rankOne: (request: ShardRequest) => void,
 ): ShardBest | undefined {
-  const calling = Object.create(kernel, { rankShard: { value: rankShard } }) as Kernel;
+  const openRanked = (sections: RankedSections, symbols: RankedSymbols): object => ({ sections, symbols });
+  const rankShards = ({ shards, ...request }: RankRequest): number => {
+    const [opened, tombstones, repositories, verdicts] = shards as unknown as readonly [
+      Pick<ShardRequest, "sections" | "symbols">,
+      Uint32Array,
+      Uint32Array,
+      Uint8Array,
+    ];
+    rankOne({ ...opened, view: { tombstones, repositories, verdicts }, ...request });
+    return 1;
+  };
+  const calling = Object.create(kernel, {
+    openRanked: { value: openRanked },
+    rankShards: { value: rankShards },
+  }) as Kernel;
   const options = rankOptions(query, { displayCountMax: 1, matchCountMax: 9 });
   const search = findWordSearch(options, calling);
   if (search === undefined) return undefined;
@@ -111,22 +155,22 @@ export function rankWith(
 }
 
 /** What the kernel is called with, in arrays of its own. */
-export function rankRequest(kernel: Kernel, target: RankedTarget, one: RankingCase): RankRequest | undefined {
-  let found: RankRequest | undefined;
+export function rankRequest(kernel: Kernel, target: RankedTarget, one: RankingCase): ShardRequest | undefined {
+  let found: ShardRequest | undefined;
   rankWith(kernel, target, one, (request) => {
     found = request;
-    return rankOutcomes.refused;
+    request.output.totals[1 + rankTotals.outcome] = rankOutcomes.refused;
   });
   return found && copyRequest(found, (_, array) => array);
 }
 
-type Arrays = RankRequest["sections"] | RankRequest["view"] | RankRequest["symbols"] | RankRequest["query"];
+type Arrays = ShardRequest["sections"] | ShardRequest["view"] | ShardRequest["symbols"] | ShardRequest["query"];
 
 /** Each array is copied, to a buffer of exactly its size, and then as `change` makes it; the output is new. */
 export function copyRequest(
-  request: RankRequest,
+  request: ShardRequest,
   change: <T extends Uint8Array | Uint32Array>(name: string, array: T) => T,
-): RankRequest {
+): ShardRequest {
   const copyAll = <T extends Arrays>(arrays: T, place: string): T =>
     Object.fromEntries(
       Object.entries<unknown>({ ...arrays }).map(([name, value]) => {
@@ -141,6 +185,7 @@ export function copyRequest(
     symbols: copyAll(request.symbols, "symbols."),
     query: copyAll(request.query, "query."),
     sharedMatches: Uint32Array.from(request.sharedMatches),
+    next: Uint32Array.from(request.next),
     output: copyOutput(request.output),
   };
 }

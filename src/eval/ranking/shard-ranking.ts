@@ -44,7 +44,7 @@ export interface RankedTarget {
 
 /** What ranking a shard found. */
 export interface ShardBest extends RankedShard {
-  /** The documents that were kept, in order. */
+  /** The documents that were kept, in order; if several shards were ranked together, those that are among the best of these. */
   readonly best: readonly RankedDocument[];
   /** As in `ExaminedShard`; undefined if results cannot be counted without a search. */
   readonly found: Uint32Array | undefined;
@@ -55,11 +55,11 @@ export interface ShardBest extends RankedShard {
 /** Of a shard with more results, none are counted. */
 export const countedDocumentsMax = 1 << 16;
 
-/** Whether a result depends on nothing but its document and the ranges in it. */
-export function dependsOnRanges(options: SearchOptions, reader: ShardReader): boolean {
+/** Whether a result of texts depends on nothing but its document and the ranges in it. */
+export function dependsOnRanges(options: SearchOptions): boolean {
   const { plan, people, receipt, claims, commitSets, resultLimits } = options;
   const hasOthers = plan.basicQueries.length > 1 || people !== undefined || receipt || claims !== undefined;
-  return !hasOthers && commitSets === undefined && resultLimits === undefined && !(reader instanceof SymbolView);
+  return !hasOthers && commitSets === undefined && resultLimits === undefined;
 }
 
 /** The most rows of a document that count for the limit of the search; undefined if no number is known to count. */
@@ -125,7 +125,7 @@ export class ShardRanking {
     this.#best = new BestDocuments(budget.keptDocuments, budget.keptMatches);
     this.#lineMatchCountMax = lineMatchCountMax(options.chunkMatches);
     this.#rowCountMax = countedRowsMax(options);
-    this.#keepsRanges = dependsOnRanges(options, target.reader);
+    this.#keepsRanges = dependsOnRanges(options) && !(target.reader instanceof SymbolView);
     // Otherwise all results are shown, which takes a search.
     const isCut = options.displayCountMax < options.matchCountMax;
     this.#found = isCut && this.#keepsRanges ? new Rows(64) : undefined;

@@ -6,6 +6,9 @@ import {
   keptRangesMax,
   keptWordCount,
   leafFlags,
+  type ListedShard,
+  listShard,
+  type OpenRanked,
   type RankedSections,
   type RankedSymbols,
   type RankOutput,
@@ -13,6 +16,8 @@ import {
   rankOutcomes,
   rankTotalCount,
   rankTotals,
+  type ShardList,
+  unopenedShard,
   type WordQuery,
 } from "../../native/kernel/ranking-kernel.js";
 import type { ControlBlock, StopCheck } from "../../protocol/control-block.js";
@@ -68,7 +73,8 @@ export interface WordSearch {
 export function findWordSearch(options: SearchOptions, kernel: Kernel): WordSearch | undefined {
   const { plan, people, commitSets, useIndex } = options;
   const text = plan.basicQueries.length === 1 ? plan.basicQueries[0].text : undefined;
-  if (kernel.rankShard === undefined || people !== undefined || commitSets !== undefined || !useIndex) return undefined;
+  if (kernel.rankShards === undefined || people !== undefined || commitSets !== undefined || !useIndex)
+    return undefined;
   if (text?.pattern === undefined || text.symbols !== undefined || text.people.length > 0) return undefined;
   const leaves = findLeaves(text.pattern, text.leaves);
   if (leaves === undefined || leaves.length > bitsMax) return undefined;
@@ -137,7 +143,7 @@ function packQuery(text: TextPlan, leaves: readonly Leaf[], literals: readonly B
   return { text: Buffer.concat(pieces), words: Uint32Array.from(numbers) };
 }
 
-/** What ranks one shard in a thread. */
+/** What ranks shards in a thread. */
 export interface WordRanker {
   readonly search: WordSearch;
   readonly options: SearchOptions;
@@ -147,59 +153,168 @@ export interface WordRanker {
   readonly stop: StopCheck;
 }
 
+/** A call of the kernel returns after about half a millisecond of work, so that its thread can yield or ask for others. */
+const workMax = 2 * 1024 * 1024;
+
+/** Shards that were ranked. */
+export interface RankedList {
+  readonly ranked: readonly ShardBest[];
+  /** The index of a shard that was taken and is not ranked: it is not open, or needs the general way. */
+  readonly left: number | undefined;
+}
+
 /**
- * Ranks a shard as `ShardRanking` does, in one call of the kernel. Undefined if something in the shard needs the general
- * way. Throws `cancelled` if the search is stopped. `others` tells which scores can be among the first of all shards.
+ * The shards that one thread ranks as `ShardRanking` does, by calls of the kernel of which each takes several. They are known
+ * by their place in the list.
+ *
+ * Contract: the bytes of the shards stay where they are.
  */
+export class WordRanking {
+  readonly #ranker: WordRanker;
+  readonly #othersBytes: number;
+  readonly #list: ShardList[number][] = [];
+  readonly #shards: (RankedShardWords | undefined)[] = [];
+
+  constructor(ranker: WordRanker, othersBytes = othersBytesMax) {
+    this.#ranker = ranker;
+    this.#othersBytes = othersBytes;
+  }
+
+  /** Of shards in the list. */
+  get count(): number {
+    return this.#shards.length;
+  }
+
+  /** Whether the shard of this number is in the list. */
+  has(shard: number): boolean {
+    return this.#shards[shard] !== undefined;
+  }
+
+  /** Appends a shard, which is not open if it is undefined. False if something in it needs the general way. */
+  add(target: RankedTarget | undefined): boolean {
+    const shard = target && prepareShard(target, this.#ranker);
+    this.#shards.push(shard);
+    this.#list.push(...(shard === undefined ? unopenedShard : listShard(shard.listed)));
+    return shard !== undefined;
+  }
+
+  /**
+   * Ranks shards of the list from that of the number in `next` on, which all threads count up. Throws `cancelled` if the
+   * search is stopped. `others` tells which scores can be among the first of all shards.
+   */
+  rank(next: Uint32Array, others: Pick<BestDocuments, "scoreMin">): RankedList {
+    const { search, options, budget, kernel, control } = this.#ranker;
+    const output = makeOutput(budget);
+    const keepsRanges = dependsOnRanges(options);
+    assert(kernel.rankShards !== undefined, "shards are listed for a kernel that ranks them");
+    const count = kernel.rankShards({
+      shards: this.#list,
+      query: search.query,
+      limits: {
+        contents: budget.contents,
+        bytes: budget.cheapBytes,
+        keptDocuments: budget.keptDocuments,
+        keptMatches: budget.keptMatches,
+        countedRowsMax: countedRowsMax(options),
+        fullRowsMax: lineMatchCountMax(options.chunkMatches),
+        listsFound: keepsRanges && options.displayCountMax < options.matchCountMax,
+        keepsRanges,
+        scoreMin: others.scoreMin,
+        rankedMatches: budget.rankedMatches,
+        countedMatches: budget.countedMatches,
+        othersBytes: this.#othersBytes,
+        work: workMax,
+      },
+      stop: control.memory,
+      sharedMatches: control.rankedMatches,
+      next,
+      output,
+    });
+    if (control.isStopped) throw new TrawlError("cancelled", "the search was stopped");
+    return this.#read(count, output);
+  }
+
+  #read(count: number, output: RankOutput): RankedList {
+    const ranked: ShardBest[] = [];
+    const read: ReadOutput = { output, totals: 1, kept: 0, found: 0 };
+    for (let i = 0; i < count; i++, read.totals += rankTotalCount) {
+      const shard = output.totals[read.totals + rankTotals.shard];
+      if (output.totals[read.totals + rankTotals.outcome] !== rankOutcomes.done) return { ranked, left: shard };
+      const known = this.#shards[shard];
+      assert(known !== undefined, "a shard that was ranked is in the list");
+      ranked.push(readShard(known, read));
+    }
+    return { ranked, left: undefined };
+  }
+}
+
+/** Ranks one shard. Undefined if something in it needs the general way. Throws `cancelled` if the search is stopped. */
 export function rankWords(
   target: RankedTarget,
-  { search, options, budget, kernel, control, stop }: WordRanker,
+  ranker: WordRanker,
   others: Pick<BestDocuments, "scoreMin">,
-  othersBytes = othersBytesMax,
+  othersBytes?: number,
 ): ShardBest | undefined {
+  const ranking = new WordRanking(ranker, othersBytes);
+  return ranking.add(target) ? ranking.rank(new Uint32Array(1), others).ranked.at(0) : undefined;
+}
+
+/** A shard of the list, and what its documents are of. */
+interface RankedShardWords {
+  readonly target: RankedTarget;
+  readonly repositories: readonly RankedRepository[];
+  readonly listed: ListedShard;
+}
+
+/** Undefined if something in the shard needs the general way. */
+function prepareShard(
+  target: RankedTarget,
+  { search, options, kernel, stop }: WordRanker,
+): RankedShardWords | undefined {
   const { reader, symbols, visibility } = target;
   const { text, reachesFurther, inPath } = search;
-  if (kernel.rankShard === undefined || !reader.hasPostings) return undefined;
+  if (kernel.openRanked === undefined || !reader.hasPostings) return undefined;
   const revisions = new SearchedRevisions(reader, visibility, options.selections[0]);
   const repositories = revisions.searchedRepositories();
   if (repositories?.every(({ branches }) => branches === 0) !== false) return undefined;
-  const filters = new FileFilters(text.fileFilters, reader, kernel, stop);
-  if (filters.hasHighlights) return undefined;
+  const filters = text.fileFilters.length === 0 ? undefined : new FileFilters(text.fileFilters, reader, kernel, stop);
+  if (filters?.hasHighlights === true) return undefined;
   target.checkContent();
   const { pathsReachFurther, sections } = findSections(reader);
   if (reachesFurther && (sections.foldPlaces.length > 2 * foldPlacesMax || (inPath && pathsReachFurther)))
     return undefined;
-  const keepsRanges = dependsOnRanges(options, reader);
-  const output = makeOutput(budget);
-  const outcome = kernel.rankShard({
-    sections,
-    view: {
-      tombstones: visibility.tombstones ?? noWords,
-      repositories: orderRepositories(repositories),
-      verdicts: filters.verdicts() ?? noBytes,
-    },
-    symbols: symbols === undefined ? noSymbols : findSymbols(symbols),
-    query: search.query,
-    limits: {
-      contents: budget.contents,
-      bytes: budget.cheapBytes,
-      keptDocuments: budget.keptDocuments,
-      keptMatches: budget.keptMatches,
-      countedRowsMax: countedRowsMax(options),
-      fullRowsMax: lineMatchCountMax(options.chunkMatches),
-      listsFound: keepsRanges && options.displayCountMax < options.matchCountMax,
-      keepsRanges,
-      scoreMin: others.scoreMin,
-      rankedMatches: budget.rankedMatches,
-      countedMatches: budget.countedMatches,
-      othersBytes,
-    },
-    stop: control.memory,
-    sharedMatches: control.rankedMatches,
-    output,
-  });
-  if (outcome === rankOutcomes.stopped) throw new TrawlError("cancelled", "the search was stopped");
-  return outcome === rankOutcomes.done ? readOutput(target, repositories, output) : undefined;
+  const listed = {
+    opened: openShard(reader, sections, symbols === undefined ? noSymbols : findSymbols(symbols), kernel.openRanked),
+    tombstones: visibility.tombstones ?? noWords,
+    repositories: orderRepositories(repositories),
+    verdicts: filters?.verdicts() ?? noBytes,
+  };
+  return { target, repositories, listed };
+}
+
+type OpenFunction = NonNullable<Kernel["openRanked"]>;
+
+/** Valid as long as the readers. */
+const openShards = new WeakMap<
+  ShardReader,
+  {
+    readonly open: OpenFunction;
+    readonly sections: RankedSections;
+    readonly symbols: RankedSymbols;
+    readonly opened: OpenRanked;
+  }
+>();
+
+function openShard(
+  reader: ShardReader,
+  sections: RankedSections,
+  symbols: RankedSymbols,
+  open: OpenFunction,
+): OpenRanked {
+  let known = openShards.get(reader);
+  if (known?.sections !== sections || known.symbols !== symbols || known.open !== open)
+    openShards.set(reader, (known = { open, sections, symbols, opened: open(sections, symbols) }));
+  return known.opened;
 }
 
 const noBytes = new Uint8Array(0);
@@ -306,9 +421,10 @@ const noSymbols: RankedSymbols = {
 
 /** By repository: what is searched of it, and its place in the order of results with equal scores, which is the same for equal ones. */
 function orderRepositories(repositories: readonly RankedRepository[]): Uint32Array {
+  if (repositories.length === 1) return Uint32Array.of(repositories[0].branches, 0);
   const words = new Uint32Array(2 * repositories.length);
   const order = [...repositories.keys()];
-  if (order.length > 1) order.sort((a, b) => compareRepositories(repositories[a], repositories[b]));
+  order.sort((a, b) => compareRepositories(repositories[a], repositories[b]));
   order.forEach((number, place) => {
     words[2 * number] = repositories[number].branches;
     words[2 * number + 1] = place;
@@ -325,63 +441,94 @@ function describeOrigin(summary: RepositorySummary): RankedOrigin {
   return { stars: summary.stars, committedSeconds: defaultCommitSeconds(summary), repository: summary.name };
 }
 
-/** Of a thread; made when they are first needed, for so many documents. */
+/** Of a thread; made when they are first needed, for what so many shards have at most. Pages take memory when they are used. */
+const outputShards = 4;
 let outputs: RankOutput | undefined;
 
+/** Shards of which one call can tell what it has found. */
+export const listedShardsMax = 64;
+
 function makeOutput({ keptDocuments }: RankBudget): RankOutput {
-  const keptLength = keptDocuments * (keptWordCount + 2 * keptRangesMax);
+  const keptLength = outputShards * keptDocuments * (keptWordCount + 2 * keptRangesMax);
   if (outputs === undefined || outputs.kept.length < keptLength)
     outputs = {
       kept: new Uint32Array(keptLength),
-      found: new Uint32Array(2 * countedDocumentsMax),
-      totals: new Uint32Array(rankTotalCount),
+      found: new Uint32Array(outputShards * 2 * countedDocumentsMax),
+      totals: new Uint32Array(1 + listedShardsMax * rankTotalCount),
     };
   return outputs;
 }
 
-function readOutput(
-  { reader, shard }: RankedTarget,
-  repositories: readonly RankedRepository[],
-  { kept, found, totals }: RankOutput,
-): ShardBest {
+/** The output of a call, and where that of the next shard begins in each of its arrays. */
+interface ReadOutput {
+  readonly output: RankOutput;
+  totals: number;
+  kept: number;
+  found: number;
+}
+
+function readShard({ target, repositories }: RankedShardWords, read: ReadOutput): ShardBest {
+  const { reader, shard } = target;
+  const { kept, totals: words } = read.output;
+  const first = read.totals;
+  const candidateCount = words[first + rankTotals.candidateCount];
   const stats = noStats();
-  const candidateCount = totals[rankTotals.candidateCount];
   stats.shardsSearched = 1;
   stats.shardsRuledOut = Number(candidateCount === 0);
   stats.candidateContents = candidateCount;
-  stats.postingBytes = totals[rankTotals.postingBytes];
-  stats.scannedBytes = totals[rankTotals.scannedBytes];
-  stats.documentsFiltered = totals[rankTotals.filteredCount];
-  stats.documentsMatched = totals[rankTotals.matchedCount];
+  stats.postingBytes = words[first + rankTotals.postingBytes];
+  stats.scannedBytes = words[first + rankTotals.scannedBytes];
+  stats.documentsFiltered = words[first + rankTotals.filteredCount];
+  stats.documentsMatched = words[first + rankTotals.matchedCount];
   const best: RankedDocument[] = [];
-  let at = 0;
-  for (let i = 0; i < totals[rankTotals.keptCount]; i++) {
-    const [document, score, matchCount, rowCount, pathRowCount] = kept.subarray(at, at + keptWordCount);
-    const length = rowCount === rangesUnknown ? 0 : 2 * (rowCount + pathRowCount);
-    assert(document < reader.documentCount, "a document that was ranked is one of the shard");
-    const { summary } = repositories[reader.documentRepository[document]];
-    assert(summary !== undefined, "a document that was ranked is of a searched repository");
-    best.push({
-      shard,
-      document,
-      score,
-      matchCount,
-      parts: undefined,
-      ...describeOrigin(summary),
-      path: reader.path(document).toString("latin1"),
-      ranges: rowCount === rangesUnknown ? undefined : kept.slice(at + keptWordCount - 2, at + keptWordCount + length),
-    });
+  const keptCount = words[first + rankTotals.keptCount];
+  let at = read.kept;
+  for (let i = 0; i < keptCount; i++) {
+    const rowCount = kept[at + 3];
+    const length = rowCount === rangesUnknown ? 0 : 2 * (rowCount + kept[at + 4]);
+    // Others of this call may be better than all that are kept.
+    if (kept[at + 1] >= words[0])
+      best.push(readDocument(reader, shard, repositories, kept.subarray(at, at + keptWordCount + length)));
     at += keptWordCount + length;
   }
-  assert(at === totals[rankTotals.keptWords], "all that the kernel has written is read");
-  const isWhole = totals[rankTotals.isComplete] === 1;
+  assert(at === read.kept + words[first + rankTotals.keptWords], "all that the kernel has written is read");
+  read.kept = at;
+  const isWhole = words[first + rankTotals.isComplete] === 1;
   return {
     shard,
-    isComplete: isWhole && totals[rankTotals.foundCount] === best.length,
-    keptCount: best.length,
+    isComplete: isWhole && words[first + rankTotals.foundCount] === keptCount,
+    keptCount,
     best,
-    found: totals[rankTotals.isListed] === 1 ? found.slice(0, 2 * totals[rankTotals.listedCount]) : undefined,
+    found: words[first + rankTotals.isListed] === 1 ? readFound(read) : undefined,
     isWhole,
     stats,
   };
+}
+
+function readDocument(
+  reader: ShardReader,
+  shard: number,
+  repositories: readonly RankedRepository[],
+  words: Uint32Array,
+): RankedDocument {
+  const [document, score, matchCount, rowCount] = words;
+  assert(document < reader.documentCount, "a document that was ranked is one of the shard");
+  const { summary } = repositories[reader.documentRepository[document]];
+  assert(summary !== undefined, "a document that was ranked is of a searched repository");
+  return {
+    shard,
+    document,
+    score,
+    matchCount,
+    parts: undefined,
+    ...describeOrigin(summary),
+    path: reader.path(document).toString("latin1"),
+    ranges: rowCount === rangesUnknown ? undefined : words.slice(keptWordCount - 2),
+  };
+}
+
+function readFound(read: ReadOutput): Uint32Array {
+  const from = read.found;
+  read.found += 2 * read.output.totals[read.totals + rankTotals.listedCount];
+  return read.output.found.slice(from, read.found);
 }

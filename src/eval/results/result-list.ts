@@ -139,6 +139,8 @@ export class ListedResults {
   /** The results' rows in total, and the largest number of rows of one, after `list`. */
   matchCount = 0;
   rowCountMax = 0;
+  /** Results with highlights in their path, or without rows: none after `list`. */
+  pathMatchCount = 0;
   readonly #kernel: Kernel;
   readonly #templates: ResultTemplates;
   readonly #results: ResultList;
@@ -199,6 +201,25 @@ export class ListedResults {
       totals: this.#totals,
     });
     [this.#results.count, this.matchCount, this.rowCountMax] = this.#totals;
+    this.pathMatchCount = 0;
+  }
+
+  /**
+   * Counts documents that were found, which are searched at one revision each, and of which none can be shown: see
+   * `countDocuments`. Returns how many matches they have; undefined if there are more than `countMax`. Valid until `addCounts`.
+   */
+  count(
+    found: Uint32Array,
+    leftOut: Uint32Array,
+    countMax: number,
+    reader: ShardReader,
+    repositories: readonly (SearchedRepository | undefined)[],
+  ): number | undefined {
+    const table = this.#fillTable(reader, repositories, undefined);
+    const request = { table, found, leftOut, countMax, counts: this.#counts, totals: this.#totals };
+    const isCounted = this.#kernel.countDocuments(request);
+    [, this.matchCount, this.pathMatchCount] = this.#totals;
+    return isCounted ? this.#totals[0] : undefined;
   }
 
   /** The template of a listed document. */
@@ -211,6 +232,7 @@ export class ListedResults {
   /** Adds the numbers of matches by repository, language and kind of file to what is reported. */
   addCounts(tally: Tally): void {
     tally.contentMatches += this.matchCount;
+    tally.pathMatches += this.pathMatchCount;
     const counts = this.#counts;
     this.#found.forEach((template, number) => {
       if (template !== undefined) template.matchCount += counts[number];

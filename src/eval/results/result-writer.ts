@@ -28,7 +28,7 @@ import { type ResultTemplate, ResultTemplates } from "./result-templates.js";
 import { emptyDigest, type ResultDigest } from "../../native/kernel/result-digest.js";
 import { toJson } from "../../base/text.js";
 import { decodePath, escapeUrlPath, isForeignPath, shownPath } from "../../base/path-text.js";
-import { commitOfChoice } from "../match/searched-revisions.js";
+import { commitOfChoice, type SearchedRepository } from "../match/searched-revisions.js";
 import { fileKinds } from "../../model/file-kind.js";
 import { fileKindMaskOfInfo, newlineStepBytes } from "../../shard/format.js";
 import { uninitializedBytes } from "../../base/bytes.js";
@@ -37,6 +37,9 @@ import { uninitializedBytes } from "../../base/bytes.js";
 const selectedCountMax = 256;
 
 const noLabels = new Labels();
+
+/** The kernel counts matches in 32 bits. */
+const countedMax = 2 ** 32 - 1;
 
 /**
  * Counts results, writes them as JSON into batches, and enforces the limits.
@@ -186,6 +189,27 @@ export class ResultWriter {
     const template = this.#templates.find(summary, revision);
     this.#addToTally(document, template, selected > 0, taken, pathRows.count);
     this.#marks?.hide(this.#templates.markHash(document, template));
+  }
+
+  /**
+   * Like `count`, for all documents that were found in the shard, but those that are left out, if each has one revision and the
+   * limit leaves as many matches as they have. Otherwise returns false: none is counted.
+   */
+  countAll(
+    found: Uint32Array,
+    leftOut: Uint32Array,
+    repositories: readonly (SearchedRepository | undefined)[] | undefined,
+  ): boolean {
+    const { plan, marks } = this.#options;
+    const left = Math.min(this.limits.left, countedMax);
+    const isPlain = plan.resultOptions[0].select === undefined && marks === undefined;
+    if (repositories === undefined || !isPlain || left < 0) return false;
+    const count = this.listed.count(found, leftOut, left, this.#reader as ShardReader, repositories);
+    if (count === undefined || !this.limits.countAll(count)) return false;
+    if (count === 0) return true;
+    this.#hasTally = true;
+    this.listed.addCounts(this.#tally);
+    return true;
   }
 
   /** Where a limit cuts the symbols of a file, the best of them are kept, not the first. */

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { Kernel } from "./kernel.js";
-import type { RankArgument } from "./ranking-kernel.js";
+import type { OpenRanked, RankArgument } from "./ranking-kernel.js";
 
 /** The methods of a kernel. A call with arguments of the wrong type or out of range throws a TypeError. */
 export interface NativeMethods
@@ -15,9 +15,11 @@ export interface NativeMethods
     | "encodeSymbols"
     | "visibleContents"
     | "listResults"
+    | "countDocuments"
     | "scanWindows"
     | "unitsOfPatterns"
-    | "rankShard"
+    | "openRanked"
+    | "rankShards"
   > {
   /** The properties of a `ResultsRequest`, in its order. */
   encodeResults(...request: readonly (Uint8Array | Uint32Array | number | boolean)[]): boolean;
@@ -31,8 +33,12 @@ export interface NativeMethods
   visibleContents(...request: readonly (Uint32Array | number)[]): number;
   /** The properties of a `DocumentTable`, then the others of a `ListRequest`, in their order. */
   listResults(...request: readonly (Uint32Array | number)[]): void;
+  /** The properties of a `DocumentTable`, then the others of a `CountRequest`, in their order. */
+  countDocuments(...request: readonly (Uint32Array | number)[]): boolean;
+  /** See `openArguments`. */
+  openRanked(...arrays: readonly RankArgument[]): OpenRanked;
   /** See `rankArguments`. */
-  rankShard(...request: readonly RankArgument[]): number;
+  rankShards(...request: readonly RankArgument[]): number;
 }
 
 /**

@@ -56,3 +56,13 @@ export interface ListRequest {
   readonly counts: Uint32Array;
   readonly totals: Uint32Array;
 }
+
+/** The arguments of `countDocuments`. */
+export interface CountRequest {
+  readonly table: DocumentTable;
+  readonly found: Uint32Array;
+  readonly leftOut: Uint32Array;
+  readonly countMax: number;
+  readonly counts: Uint32Array;
+  readonly totals: Uint32Array;
+}

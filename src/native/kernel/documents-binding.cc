@@ -72,11 +72,34 @@ napi_value listResults(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
+// countDocuments(...table, found, leftOut, countMax, counts, totals)
+napi_value countDocuments(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  constexpr size_t at = tableArgumentCount;
+  CountJob job = {};
+  job.table = tableOf(given);
+  job.found = listAt(given, at);
+  job.leftOut = listAt(given, at + 1);
+  job.countMax = given.number(at + 2);
+  Words counts = given.words(at + 3), totals = given.words(at + 4);
+  job.counts = counts.data;
+  job.countsLength = counts.length;
+  given.need(job.found.length % 2 == 0 && totals.length >= 3);
+  if (!given.sound()) return misuse(env, "countDocuments");
+  const CountEnd end = countDocuments(job);
+  if (end == CountEnd::misuse) return misuse(env, "countDocuments: documents");
+  totals.data[0] = static_cast<uint32_t>(job.matchCount);
+  totals.data[1] = static_cast<uint32_t>(job.contentMatches);
+  totals.data[2] = static_cast<uint32_t>(job.pathMatches);
+  return boolean(env, end == CountEnd::counted);
+}
+
 }  // namespace
 
 bool addDocumentFunctions(napi_env env, napi_value kernel) {
   return addFunction(env, kernel, {"visibleContents", guarded<visibleContents>}, nullptr) &&
-         addFunction(env, kernel, {"listResults", guarded<listResults>}, nullptr);
+         addFunction(env, kernel, {"listResults", guarded<listResults>}, nullptr) &&
+         addFunction(env, kernel, {"countDocuments", guarded<countDocuments>}, nullptr);
 }
 
 }  // namespace trawl

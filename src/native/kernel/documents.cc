@@ -1,5 +1,6 @@
 #include "documents.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace trawl {
@@ -46,6 +47,25 @@ bool isVisible(const DocumentTable& table, size_t document, const Repository& re
   return document / 32 >= table.tombstones.length || (table.tombstones[document / 32] >> (document % 32) & 1) == 0;
 }
 
+// Where matches are counted: by repository, by language, and by kind of file.
+struct Counts {
+  const DocumentTable& table;
+  uint32_t* words;
+
+  size_t repositoryCount() const { return table.repositories.length / repositoryWordCount; }
+  size_t languageCount() const { return table.tailStarts.length - 1; }
+  bool fits(size_t length) const { return length >= repositoryCount() + languageCount() + fileKindCount; }
+
+  // Caller guarantees: the repository and the language are in the table.
+  void add(size_t document, const DocumentInfo& info, uint32_t count) {
+    words[table.documentRepository[document]] += count;
+    words[repositoryCount() + info.language()] += count;
+    if (info.fileKinds() == 0) return;
+    uint32_t* kinds = words + repositoryCount() + languageCount();
+    for (size_t i = 0; i < fileKindCount; i++) kinds[i] += info.fileKinds() >> i & 1 ? count : 0;
+  }
+};
+
 // Appends the document as a result; false if a value points outside its array.
 bool append(ListJob& job, size_t content, size_t document, const Repository& repository, size_t rowFrom, size_t rowTo) {
   const DocumentTable& table = job.table;
@@ -63,14 +83,8 @@ bool append(ListJob& job, size_t content, size_t document, const Repository& rep
   memcpy(job.results + job.resultCount * resultWordCount, &words, sizeof words);
   job.documents[job.resultCount++] = static_cast<uint32_t>(document);
   const uint32_t count = static_cast<uint32_t>(rowTo - rowFrom);
-  const size_t repositoryCount = table.repositories.length / repositoryWordCount;
   job.matchCount += count;
-  job.counts[table.documentRepository[document]] += count;
-  job.counts[repositoryCount + info.language()] += count;
-  if (info.fileKinds() != 0) {
-    uint32_t* kinds = job.counts + repositoryCount + languageCount;
-    for (size_t i = 0; i < fileKindCount; i++) kinds[i] += info.fileKinds() >> i & 1 ? count : 0;
-  }
+  Counts{table, job.counts}.add(document, info, count);
   return true;
 }
 
@@ -116,9 +130,7 @@ size_t visibleContents(VisibleJob& job) {
 
 bool listResults(ListJob& job) {
   const DocumentTable& table = job.table;
-  if (job.countsLength < table.repositories.length / repositoryWordCount + table.tailStarts.length - 1 + fileKindCount) {
-    return false;
-  }
+  if (!Counts{table, job.counts}.fits(job.countsLength)) return false;
   size_t row = 0;
   for (size_t i = 0; i < job.contents.length && row < job.rowCount; i++) {
     const size_t content = job.contents[i];
@@ -128,6 +140,28 @@ bool listResults(ListJob& job) {
     if (row > rowFrom && !appendDocuments(job, content, rowFrom, row)) return false;
   }
   return row == job.rowCount;
+}
+
+CountEnd countDocuments(CountJob& job) {
+  const DocumentTable& table = job.table;
+  Counts counts = {table, job.counts};
+  if (!counts.fits(job.countsLength)) return CountEnd::misuse;
+  const uint32_t* leftOutEnd = job.leftOut.data + job.leftOut.length;
+  for (size_t at = 0; at + 2 <= job.found.length; at += 2) {
+    const uint32_t document = job.found[at], rows = job.found[at + 1] & ~rowsInPath;
+    Repository repository;
+    if (document >= table.documentRepository.length || !repositoryOf(table, document, repository)) return CountEnd::misuse;
+    const DocumentInfo info = {table.documentInfo[document]};
+    if (info.language() >= counts.languageCount()) return CountEnd::misuse;
+    if (std::binary_search(job.leftOut.data, leftOutEnd, document)) continue;
+    const uint32_t count = std::max(1u, rows);
+    job.matchCount += count;
+    if (job.matchCount > job.countMax) return CountEnd::tooMany;
+    job.contentMatches += rows;
+    job.pathMatches += rows == 0 || (job.found[at + 1] & rowsInPath) != 0;
+    counts.add(document, info, count);
+  }
+  return CountEnd::counted;
 }
 
 }  // namespace trawl

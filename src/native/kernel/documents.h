@@ -56,6 +56,32 @@ struct ListJob {
   size_t rowCountMax;
 };
 
+struct CountJob {
+  DocumentTable table;
+  // Pairs: a document, and its number of rows, with `rowsInPath` if its path has some.
+  WordList found;
+  // Ascending.
+  WordList leftOut;
+  uint64_t countMax;
+  uint32_t* counts;
+  size_t countsLength;
+  // Set to the matches in total, those in texts, and the number of documents with matches in their path or no others.
+  uint64_t matchCount;
+  uint64_t contentMatches;
+  uint64_t pathMatches;
+};
+
+constexpr uint32_t rowsInPath = 0x80000000;
+
+enum class CountEnd {
+  counted,
+  // There are more matches than `countMax`: the counts are unspecified.
+  tooMany,
+  misuse,
+};
+
+CountEnd countDocuments(CountJob& job);
+
 // False if a value points outside its array, the rows are not in the contents, or there are more results than room.
 bool listResults(ListJob& job);
 

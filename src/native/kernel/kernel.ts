@@ -1,4 +1,4 @@
-import type { DocumentTable, ListRequest } from "./document-table.js";
+import type { CountRequest, DocumentTable, ListRequest } from "./document-table.js";
 import type { PatternKernel } from "./pattern-kernel.js";
 import type { RankingKernel } from "./ranking-kernel.js";
 import type { SymbolKernel } from "./symbol-kernel.js";
@@ -173,6 +173,16 @@ export interface Kernel extends SymbolKernel, PatternKernel, RankingKernel {
    * each language, then for each kind of file.
    */
   listResults(request: ListRequest): void;
+
+  /**
+   * Counts documents that are results: `found` holds pairs of a document and its number of rows, with the highest bit set if
+   * its path has some. Those in `leftOut`, which ascends, are not counted. A document without rows counts as one match.
+   *
+   * Adds to `counts` as `listResults` does. Sets `totals` to the number of matches, of those in texts, and of documents that
+   * have some in their path, or none in their text. Returns false if there are more matches than `countMax`, which is below
+   * 2^32: `counts` are unspecified then.
+   */
+  countDocuments(request: CountRequest): boolean;
 
   /**
    * Writes match objects as JSON, comma-separated, into `out` from `cursor[2]`. If that is 0, no comma precedes the

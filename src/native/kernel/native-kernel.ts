@@ -2,7 +2,7 @@ import { loadAddon, type NativeMethods } from "./addon.js";
 import { type ListRequest, tableArguments } from "./document-table.js";
 import type { Kernel } from "./kernel.js";
 import type { PatternKernel } from "./pattern-kernel.js";
-import { rankArguments } from "./ranking-kernel.js";
+import { openArguments, rankArguments } from "./ranking-kernel.js";
 
 /**
  * Returns the kernel of the C++ addon that uses the widest vector instructions of this processor. Throws `bad-config`
@@ -22,7 +22,9 @@ export function kernelOver({
   encodeSymbols,
   visibleContents,
   listResults,
-  rankShard,
+  countDocuments,
+  openRanked,
+  rankShards,
   ...loops
 }: NativeMethods): Kernel {
   return {
@@ -32,7 +34,10 @@ export function kernelOver({
     visibleContents: (table, contents, contentCount, out, counts) =>
       visibleContents(...tableArguments(table), contents, contentCount, out, counts),
     listResults: (request) => listResults(...listArguments(request)),
-    rankShard: (request) => rankShard(...rankArguments(request)),
+    countDocuments: ({ table, found, leftOut, countMax, counts, totals }) =>
+      countDocuments(...tableArguments(table), found, leftOut, countMax, counts, totals),
+    openRanked: (sections, symbols) => openRanked(...openArguments(sections, symbols)),
+    rankShards: (request) => rankShards(...rankArguments(request)),
     encodeResults: (request) =>
       encodeResults(
         request.text,

@@ -14,7 +14,13 @@ import { encodeResults } from "./portable-results.js";
 import { symbolsAtRows } from "./portable-symbol-places.js";
 import { copySymbolNames, encodeSymbols, symbolKinds } from "./portable-symbols.js";
 import { countNewlines, newlineTable, scan, scanAutomaton, scanLines } from "./portable-scan.js";
-import { type DocumentTable, fileKindBits, type ListRequest, repositoryWordCount } from "./document-table.js";
+import {
+  type CountRequest,
+  type DocumentTable,
+  fileKindBits,
+  type ListRequest,
+  repositoryWordCount,
+} from "./document-table.js";
 import { addMatch, digestKeyBytes, murmur, noPosition, type ResultDigest } from "./result-digest.js";
 
 /** The kernel in plain TypeScript: the oracle for tests of the native kernel, and the fallback without a compiler. */
@@ -34,6 +40,7 @@ export const portableKernel: Kernel = {
   contentsOfUnits,
   visibleContents,
   listResults,
+  countDocuments,
   encodeResults,
   digestResults,
   writeJson,
@@ -44,7 +51,8 @@ export const portableKernel: Kernel = {
   scanWindows,
   unitsOfPatterns,
   sortLabels,
-  rankShard: undefined,
+  openRanked: undefined,
+  rankShards: undefined,
 };
 
 function visibleContents(
@@ -122,7 +130,30 @@ function encodeResult(
   return words;
 }
 
-function countMatches({ table, counts }: ListRequest, document: number, count: number): void {
+function countDocuments(request: CountRequest): boolean {
+  const { found, leftOut, countMax, totals } = request;
+  totals.fill(0);
+  for (let at = 0; at < found.length; at += 2) {
+    if (leftOut.includes(found[at])) continue;
+    const rowCount = found[at + 1] % inPath;
+    const count = Math.max(1, rowCount);
+    if (totals[0] + count > countMax) return false;
+    totals[0] += count;
+    totals[1] += rowCount;
+    totals[2] += Number(rowCount === 0 || found[at + 1] >= inPath);
+    countMatches(request, found[at], count);
+  }
+  return true;
+}
+
+/** Set in the number of rows of a document with some in its path. */
+const inPath = 0x8000_0000;
+
+function countMatches(
+  { table, counts }: Pick<CountRequest, "table" | "counts">,
+  document: number,
+  count: number,
+): void {
   const info = table.documentInfo[document];
   const languages = table.repositories.length / repositoryWordCount;
   const kinds = languages + table.tailStarts.length - 1;

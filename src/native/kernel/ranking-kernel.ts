@@ -88,26 +88,35 @@ export interface RankLimits {
   readonly countedMatches: number;
   /** So much text is scanned for what was not chosen; 0 for none. */
   readonly othersBytes: number;
+  /** A call ranks no further shard when it has read so many bytes, where a candidate counts as 2,048. */
+  readonly work: number;
 }
 
-export const rankOutcomes = { done: 0, refused: 1, stopped: 2 } as const;
+/**
+ * How the ranking of a shard ended. If it is `refused`, something needs the general way, and what is in the output of it is
+ * unspecified.
+ */
+export const rankOutcomes = { done: 0, refused: 1, stopped: 2, notOpen: 3 } as const;
 
-/** Indexes of the words of `totals`. */
+/** Indexes of the words that `totals` has for each shard, after a first word: no lower score is among the best of all of them. */
 export const rankTotals = {
-  candidateCount: 0,
-  isComplete: 1,
-  foundCount: 2,
-  keptCount: 3,
-  listedCount: 4,
-  filteredCount: 5,
-  matchedCount: 6,
-  postingBytes: 7,
-  scannedBytes: 8,
-  isListed: 9,
-  keptWords: 10,
+  /** Its index in the list. */
+  shard: 0,
+  outcome: 1,
+  candidateCount: 2,
+  isComplete: 3,
+  foundCount: 4,
+  keptCount: 5,
+  listedCount: 6,
+  filteredCount: 7,
+  matchedCount: 8,
+  postingBytes: 9,
+  scannedBytes: 10,
+  isListed: 11,
+  keptWords: 12,
 } as const;
 
-export const rankTotalCount = 11;
+export const rankTotalCount = 13;
 
 /** Words of a kept document before its rows: document, score, matches, and the numbers of rows in its text and its path. */
 export const keptWordCount = 5;
@@ -118,7 +127,7 @@ export const keptRangesMax = 512;
 /** A number of rows of a kept document. */
 export const rangesUnknown = 0xffff_ffff;
 
-/** What `rankShard` writes to. */
+/** What `rankShards` writes to, for one shard after the other. */
 export interface RankOutput {
   /** Room for `keptDocuments` with `keptRangesMax` ranges each. */
   readonly kept: Uint32Array;
@@ -127,31 +136,52 @@ export interface RankOutput {
   readonly totals: Uint32Array;
 }
 
+/** Memory of the addon, which keeps the arrays of a shard alive, and is freed when it is no longer referenced. */
+export type OpenRanked = object;
+
+/** A shard and what a search sees of it. */
+export interface ListedShard extends RankedView {
+  readonly opened: OpenRanked;
+}
+
+/** For each shard its `ListedShard`, in the order of its members; `undefined` for one that is not open. */
+export type ShardList = readonly (OpenRanked | Uint32Array | Uint8Array | undefined)[];
+
+export const listedShardLength = 4;
+
+export function listShard({ opened, tombstones, repositories, verdicts }: ListedShard): ShardList {
+  return [opened, tombstones, repositories, verdicts];
+}
+
+export const unopenedShard: ShardList = [undefined, undefined, undefined, undefined];
+
 export interface RankRequest {
-  readonly sections: RankedSections;
-  readonly view: RankedView;
-  readonly symbols: RankedSymbols;
+  readonly shards: ShardList;
   readonly query: WordQuery;
   readonly limits: RankLimits;
   /** Its first word is not zero if the search is stopped. */
   readonly stop: Int32Array;
   /** One number in shared memory: how many matches are listed in all shards of the search. */
   readonly sharedMatches: Uint32Array;
+  /** One number in shared memory: the index of the next shard of the list that nobody has taken. */
+  readonly next: Uint32Array;
   readonly output: RankOutput;
 }
 
 export interface RankingKernel {
+  /** Opens a shard for ranking. What is in the arrays may change, but not where they are. Undefined if the kernel cannot. */
+  readonly openRanked: ((sections: RankedSections, symbols: RankedSymbols) => OpenRanked) | undefined;
   /**
-   * Ranks the documents of a shard as `ShardRanking` does, for a query of words only, and then lists what is left, until as
-   * many matches are listed of all shards as are counted. Returns one of `rankOutcomes`; if it is `refused`, something needs
-   * the general way, and the output is unspecified. Undefined if the kernel cannot.
+   * Takes shards of the list until none is left, and ranks the documents of each as `ShardRanking` does, for a query of words
+   * only; then lists what is left, until as many matches are listed of all shards as are counted. Returns for how many shards
+   * there are totals. It ends early when the search is stopped, after the limit of work, when there is no room for what
+   * another shard may have, and after a shard that is not done. Undefined if the kernel cannot.
    */
-  readonly rankShard: ((request: RankRequest) => number) | undefined;
+  readonly rankShards: ((request: RankRequest) => number) | undefined;
 }
 
 /** The arguments of the addon, in its order. */
-export function rankArguments(request: RankRequest): RankArgument[] {
-  const { sections, view, symbols, query, limits, stop, sharedMatches, output } = request;
+export function openArguments(sections: RankedSections, symbols: RankedSymbols): RankArgument[] {
   return [
     sections.content,
     sections.contentStart,
@@ -169,9 +199,6 @@ export function rankArguments(request: RankRequest): RankArgument[] {
     sections.foldExceptions,
     sections.foldPlaces,
     sections.groups,
-    view.tombstones,
-    view.repositories,
-    view.verdicts,
     symbols.areKnown,
     symbols.havePostings,
     symbols.contents,
@@ -186,18 +213,27 @@ export function rankArguments(request: RankRequest): RankArgument[] {
     symbols.nameParts,
     symbols.records,
     symbols.kindFactors,
+  ];
+}
+
+/** The arguments of the addon, in its order. */
+export function rankArguments(request: RankRequest): RankArgument[] {
+  const { shards, query, limits, stop, sharedMatches, next, output } = request;
+  return [
+    shards,
     query.text,
     query.words,
     packLimits(limits),
     [stop],
     sharedMatches,
+    next,
     output.kept,
     output.found,
     output.totals,
   ];
 }
 
-export type RankArgument = Uint8Array | Uint32Array | Float64Array | boolean | readonly Int32Array[];
+export type RankArgument = Uint8Array | Uint32Array | Float64Array | boolean | ShardList | readonly Int32Array[];
 
 const notCounted = 0xffff_ffff;
 
@@ -215,5 +251,6 @@ function packLimits(limits: RankLimits): Uint32Array {
     limits.rankedMatches,
     Math.min(limits.countedMatches, notCounted),
     limits.othersBytes,
+    limits.work,
   );
 }

@@ -1,6 +1,7 @@
 #include "ranking.h"
 
 #include <algorithm>
+#include <new>
 #include <string>
 
 #include "classes.h"
@@ -34,7 +35,6 @@ constexpr size_t blockBytesMax = 4 << 20;
 // For the bound of a score: more matches do not count.
 constexpr uint32_t matchesBeyondScore = 1 << 16;
 constexpr size_t scanBytesMax = 4 << 20;
-constexpr size_t listedDocumentsMax = 1 << 16;
 constexpr size_t symbolsMax = 4096;
 constexpr size_t unitBytes = 4096;
 // A block with more needs the general way: 32 MiB for all literals together.
@@ -902,7 +902,6 @@ class ShardRanker {
       const uint32_t rowCount = hasRanges ? arena_[one.rangesAt] : rangesUnknown;
       const uint32_t pathRowCount = hasRanges ? arena_[one.rangesAt + 1] : 0;
       const size_t length = hasRanges ? 2 * (rowCount + pathRowCount) : 0;
-      require(at + keptWordCount + length <= job_.keptLength);
       const uint32_t words[keptWordCount] = {one.document, one.score, one.matchCount, rowCount, pathRowCount};
       memcpy(job_.kept + at, words, sizeof words);
       at += keptWordCount;
@@ -947,6 +946,24 @@ class ShardRanker {
 
 }  // namespace
 
+size_t keptLength(const uint32_t* kept) {
+  const uint32_t rowCount = kept[3], pathRowCount = kept[4];
+  return keptWordCount + (rowCount == rangesUnknown ? 0 : 2 * (size_t(rowCount) + pathRowCount));
+}
+
+// As `BestDocuments`: which of several documents with one score come first does not matter for the score of the last one.
+void BestScores::add(const uint32_t* kept, size_t keptCount) {
+  for (size_t i = 0; i < keptCount; i++, kept += keptLength(kept)) scores_.push_back({kept[1], kept[2]});
+  std::sort(scores_.begin(), scores_.end(), [](const Scored& a, const Scored& b) { return a.score > b.score; });
+  uint64_t matchCount = 0;
+  for (size_t i = 0; i < scores_.size(); i++) {
+    matchCount += scores_[i].matchCount;
+    if (i + 1 < limits_.keptDocuments && matchCount < limits_.keptMatches) continue;
+    scores_.resize(i + 1);
+    least_ = std::max(least_, scores_[i].score);
+  }
+}
+
 RankOutcome rankShard(const RankJob& job, RankTotals* totals) {
   *totals = {};
   try {
@@ -956,6 +973,8 @@ RankOutcome rankShard(const RankJob& job, RankTotals* totals) {
     return RankOutcome::refused;
   } catch (const Stopped&) {
     return RankOutcome::stopped;
+  } catch (const std::bad_alloc&) {
+    return RankOutcome::refused;
   }
 }
 

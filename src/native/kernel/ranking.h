@@ -1,4 +1,4 @@
-// Ranks the documents of one shard that contain all of some words: what ShardRanking of src/eval/ranking does for queries
+// Ranks the documents of shards that contain all of some words: what ShardRanking of src/eval/ranking does for queries
 // that need nothing but literals.
 #pragma once
 
@@ -126,9 +126,8 @@ struct RankJob {
   // The matches that are listed of all shards of the search. Other threads add to it.
   uint32_t* sharedMatches;
   // For each kept document, in order: document, score, matches, number of rows and of rows in its path, or
-  // `rangesUnknown` and 0; then the rows.
+  // `rangesUnknown` and 0; then the rows. Room for `keptWordsMax`.
   uint32_t* kept;
-  size_t keptLength;
   // Pairs: a document, and its number of rows, with `rangesInPath` if its path has some.
   uint32_t* found;
   size_t foundLength;
@@ -139,10 +138,35 @@ constexpr uint32_t rangesUnknown = 0xffffffff;
 constexpr size_t keptWordCount = 5;
 // The ranges of a document with more are not kept.
 constexpr size_t keptRangesMax = 512;
+// Of a shard with more results, none are listed.
+constexpr size_t listedDocumentsMax = 1 << 16;
 
 // What the output needs at least, for so many documents.
 constexpr size_t keptWordsMax(size_t documents) { return documents * (keptWordCount + 2 * keptRangesMax); }
 
 RankOutcome rankShard(const RankJob& job, RankTotals* totals);
+
+// The scores of the best documents of several shards: no document with less than `least` can be among the best of all.
+class BestScores {
+ public:
+  explicit BestScores(const RankLimits& limits) : limits_(limits), least_(limits.scoreMin) {}
+
+  uint32_t least() const { return least_; }
+
+  // What `rankShard` has kept of a shard.
+  void add(const uint32_t* kept, size_t keptCount);
+
+ private:
+  struct Scored {
+    uint32_t score, matchCount;
+  };
+
+  const RankLimits& limits_;
+  std::vector<Scored> scores_;
+  uint32_t least_;
+};
+
+// Words that a document takes in `kept`.
+size_t keptLength(const uint32_t* kept);
 
 }  // namespace trawl

@@ -15,7 +15,11 @@ namespace trawl {
 namespace {
 
 // The object returned by `openPacks`; empty once it is closed.
-struct OpenPacks {
+struct OpenPacks : External {
+  static constexpr uint32_t externalKind = 1;
+
+  OpenPacks() : External{externalKind} {}
+
   std::unique_ptr<Packs> packs;
   // Destroyed before the packs, to whose budget it is charged.
   std::unique_ptr<TreeDiff> diff;
@@ -34,10 +38,7 @@ napi_value openPacks(napi_env env, napi_callback_info info) {
   auto open = std::make_unique<OpenPacks>();
   open->packs = std::make_unique<Packs>(files[0], files.data() + 1, packCount, oidBytes, memoryBytesMax);
   open->diff = std::make_unique<TreeDiff>(*open->packs);
-  napi_value result = nullptr;
-  auto close = [](napi_env, void* data, void*) { delete static_cast<OpenPacks*>(data); };
-  if (napi_create_external(env, open.get(), close, nullptr, &result) == napi_ok) open.release();
-  return result;
+  return createExternal(env, std::move(open));
 }
 
 napi_value closePacks(napi_env env, napi_callback_info info) {

@@ -1,14 +1,16 @@
 import { callAfter } from "../../base/deadline.js";
 import type { CatalogView } from "../../catalog/live-shards.js";
 import type { ControlBlock } from "../../protocol/control-block.js";
-import type { ExaminedShard, Lane, SearchTaskResult } from "../../protocol/messages.js";
+import type { Lane, SearchTaskResult } from "../../protocol/messages.js";
 import {
+  type LeftWork,
   type RankBudget,
+  type RankedColumns,
   type RankedDocument,
-  type RankedShard,
   type RankingParts,
   type RankTaskResult,
   checkRanked,
+  findLeft,
   workOnDocuments,
   workOnShards,
   decodeDocuments,
@@ -58,9 +60,9 @@ export interface PassSearch {
 
 /** The results to send first, and what is left to search. */
 export interface Ranking {
-  /** The best documents, in order. */
+  /** The best documents, in order. Not told if they are written. */
   readonly best: readonly RankedDocument[];
-  /** The best results, in order. */
+  /** The best results, in order; if they are written, all results. */
   readonly first: SlicedWork;
   /** The result of the held slice if it has written them; otherwise undefined. */
   readonly written: SearchTaskResult | undefined;
@@ -83,14 +85,11 @@ export interface Ranking {
 export class RankedPass {
   readonly #search: PassSearch;
   readonly #work: SlicedWork;
-  readonly #shards: RankedShard[] = [];
-  readonly #examined: ExaminedShard[] = [];
-  readonly #best: BestDocuments;
+  readonly #results: RankTaskResult[] = [];
   readonly #budget: RankBudget;
   #isAlone: boolean;
   #activeCount = 0;
   #hasFailed = false;
-  #written: SearchTaskResult | undefined;
   /** The slice that one of the tasks may write; undefined if results are not sent, or say how they were scored. */
   #writtenSlice: number | undefined;
   readonly #board: SharedArrayBuffer;
@@ -101,7 +100,6 @@ export class RankedPass {
     this.#work = work;
     this.#isAlone = mayBeSmall(work) || mustStayAlone(search.environment.scheduler, search.lane);
     this.#budget = shareBudget(work.rows.length, work.options);
-    this.#best = new BestDocuments(this.#budget.keptDocuments, this.#budget.keptMatches);
     this.#board = takeBoard();
   }
 
@@ -160,7 +158,6 @@ export class RankedPass {
         writtenSlice: this.#writtenSlice,
         board: this.#board,
       });
-      this.#written ??= result.written;
       this.#take(result);
     } catch (error) {
       this.#hasFailed = true;
@@ -171,67 +168,60 @@ export class RankedPass {
     if (this.#activeCount === 0) this.#resolve();
   }
 
-  #take({ ranked, examined, failures, isDone }: RankTaskResult): void {
-    if (failures.length > 0) this.#hasFailed = true;
-    this.#examined.push(...examined);
-    this.#shards.push(...decodeShards(ranked));
-    for (const document of decodeDocuments(ranked)) {
-      checkRanked(document, this.#work);
-      this.#best.offer(document);
-    }
-    if (!isDone && !this.#search.control.isStopped) this.#schedule();
+  #take(result: RankTaskResult): void {
+    if (result.failures.length > 0) this.#hasFailed = true;
+    this.#results.push(result);
+    if (!result.isDone && !this.#search.control.isStopped) this.#schedule();
+  }
+
+  /** One task at most has written. */
+  get #written(): SearchTaskResult | undefined {
+    return this.#results.find(({ written }) => written !== undefined)?.written;
   }
 
   #finish(stats: SearchStats): Ranking {
-    const first = this.#best.documents;
-    const scores = this.#search.debug ? first.map(describeScore) : undefined;
+    const work = this.#work;
+    const left = this.#results.find((result) => result.left !== undefined)?.left;
+    const shared = { written: this.#written, hasFailed: this.#hasFailed };
+    if (left !== undefined) {
+      addStats(stats, left.stats);
+      return { best: [], first: work, rest: () => leaveOut(work, left), ...shared };
+    }
+    const ranked = this.#results.flatMap((result) => result.ranked ?? []);
+    const best = this.#mergeBest(ranked);
+    const scores = this.#search.debug ? best.map(describeScore) : undefined;
+    const examined = this.#results.flatMap((result) => result.examined);
     return {
-      best: first,
-      first: workOnDocuments(this.#work, first, scores, this.#examined),
-      written: this.#written,
-      rest: (counted) => this.#otherWork(first, counted, this.#doneShards(first, new Set(counted.shards), stats)),
-      hasFailed: this.#hasFailed,
+      best,
+      first: workOnDocuments(work, best, scores, examined),
+      rest: (counted) => {
+        const found = findLeft(ranked.flatMap(decodeShards), best, counted, work.options.receipt);
+        addStats(stats, found.stats);
+        return leaveOut(work, found);
+      },
+      ...shared,
     };
   }
 
-  /** The shards of which all results are written or counted. Adds their statistics to `stats`. */
-  #doneShards(first: readonly RankedDocument[], counted: ReadonlySet<number>, stats: SearchStats): ReadonlySet<number> {
-    const sentCounts = new Map<number, number>();
-    for (const { shard } of first) sentCounts.set(shard, (sentCounts.get(shard) ?? 0) + 1);
-    const done = new Set<number>();
-    for (const { shard, isComplete, keptCount, stats: own } of this.#shards) {
-      // A search with a receipt examines all shards for what they cover.
-      const isSent = !this.#work.options.receipt && isComplete && keptCount === (sentCounts.get(shard) ?? 0);
-      if (!isSent && !counted.has(shard)) continue;
-      done.add(shard);
-      addStats(stats, own);
+  #mergeBest(ranked: readonly RankedColumns[]): readonly RankedDocument[] {
+    const best = new BestDocuments(this.#budget.keptDocuments, this.#budget.keptMatches);
+    for (const document of ranked.flatMap(decodeDocuments)) {
+      checkRanked(document, this.#work);
+      best.offer(document);
     }
-    return done;
+    return best.documents;
   }
+}
 
-  /** The shards that are not done, without the ranked documents. */
-  #otherWork(
-    first: readonly RankedDocument[],
-    counted: SearchSlices["counted"],
-    done: ReadonlySet<number>,
-  ): SlicedWork {
-    const { rows } = this.#work;
-    const except = new Map<number, Set<number>>();
-    for (const { shard, documents } of counted.documents)
-      if (!done.has(shard)) except.set(rows[shard], new Set(documents));
-    for (const { shard, document } of first) {
-      const documents = except.get(rows[shard]) ?? new Set();
-      except.set(rows[shard], documents.add(document));
-    }
-    const left = Uint32Array.from([...rows.keys()].filter((shard) => !done.has(shard)));
-    return workOnShards(this.#work, left, {
-      only: undefined,
-      scores: undefined,
-      ranges: undefined,
-      except,
-      examined: [],
-    });
-  }
+/** The shards that are left, without the documents that are written or counted. */
+function leaveOut(work: SlicedWork, { shards }: LeftWork): SlicedWork {
+  const except = new Map(
+    shards.flatMap(({ shard, except: documents }) =>
+      documents.length === 0 ? [] : [[work.rows[shard], new Set(documents)] as const],
+    ),
+  );
+  const left = Uint32Array.from(shards, ({ shard }) => shard).sort();
+  return workOnShards(work, left, { only: undefined, scores: undefined, ranges: undefined, except, examined: [] });
 }
 
 /** The boards of passes that have ended: an allocation for each search would press on V8 to collect garbage. */

@@ -13,7 +13,6 @@ import { ResultWriter } from "../../eval/results/result-writer.js";
 import { type DocumentSets, SearchedRevisions } from "../../eval/match/searched-revisions.js";
 import {
   type BatchMessage,
-  type CachedShardRange,
   checkBatch,
   checkRow,
   checkSearchResult,
@@ -46,17 +45,26 @@ import {
   mayAskForHelp,
   type SearchThread,
 } from "./search-thread.js";
-import { lostPart, type OpenShard } from "./shard-opener.js";
+import { lostPart, type OpenShard, TaskShards } from "./shard-opener.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
 import type { BasicQueryEvaluator } from "../../eval/match/basic-query-evaluator.js";
+import type { SymbolReader } from "../../shard/symbols/symbol-reader.js";
 import { SymbolView } from "../../shard/symbols/symbol-view.js";
 import { type RankedTarget, type ShardBest, ShardRanking } from "../../eval/ranking/shard-ranking.js";
-import { findWordSearch, rankWords, type WordRanker } from "../../eval/ranking/word-ranking.js";
+import {
+  findWordSearch,
+  listedShardsMax,
+  rankWords,
+  WordRanking,
+  type WordRanker,
+} from "../../eval/ranking/word-ranking.js";
 import {
   BestDocuments,
   checkRanked,
   decodeDocuments,
+  decodeShards,
   encodeRanked,
+  findLeft,
   type PublishedRanking,
   RankBoard,
   type RankedShard,
@@ -117,8 +125,10 @@ export class SearchSlice {
   readonly #countedDocuments: CountedDocuments[] = [];
   /** By row: what is searched in shards of which documents are written or counted without a search. */
   readonly #searched = new Map<number, { readonly reader: ShardReader; readonly revisions: SearchedRevisions }>();
+  readonly #shards: TaskShards;
 
-  constructor(thread: SearchThread, task: SearchTask) {
+  /** `shards` are those of a ranking that goes on with this slice. */
+  constructor(thread: SearchThread, task: SearchTask, snapshot: ShardSnapshot, shards?: TaskShards) {
     this.#thread = thread;
     this.#task = task;
     this.#faultCount = thread.shards.faultCount;
@@ -129,17 +139,18 @@ export class SearchSlice {
     const symbols = task.options.plan.basicQueries.flatMap(({ text }) => (text === undefined ? [] : [text.symbols]));
     this.#wanted = { ofTexts: symbols.includes(undefined), ofSymbols: symbols.some((one) => one !== undefined) };
     this.#table = new ShardTable(task.table);
+    this.#shards = shards ?? new TaskShards(thread.shards, snapshot, this.#table, task);
     const bytesMax = batchBytes[task.lane];
     this.#writer = new ResultWriter(thread.kernel, task.options, this.#control, bytesMax, thread.buffers, (batch) =>
       this.#take(batch),
     );
   }
 
-  run(snapshot: ShardSnapshot): SearchTaskResult {
+  run(): SearchTaskResult {
     let shard = this.#task.resume?.shard ?? this.#control.takeShard();
     let position = this.#task.resume?.position ?? shardStart;
     while (shard < this.#task.rows.length && this.#isWanted(position)) {
-      const next = this.#searchShard(snapshot, shard, position);
+      const next = this.#searchShard(shard, position);
       if (next !== undefined) return this.#result({ shard, position: next });
       const mustPause = this.#mustPause();
       shard = this.#control.takeShard();
@@ -147,42 +158,41 @@ export class SearchSlice {
       if (mustPause && shard < this.#task.rows.length) return this.#result({ shard, position });
       if (performance.now() - this.#startedMs > aloneMs) this.#requestHelp();
     }
-    this.#countExamined(snapshot);
+    this.#countExamined();
     return this.#result(undefined);
   }
 
   /** Counts what ranking has found besides the documents that are written, unless some of it is to be shown. */
-  #countExamined(snapshot: ShardSnapshot): void {
+  #countExamined(): void {
     const { rows, ranked } = this.#task;
     const { limits } = this.#writer;
     const examined = ranked?.examined ?? [];
     if (examined.length === 0 || limits.mayShow) return;
-    const written = new Map<number, Set<number>>();
+    const written = new Map<number, number[]>();
     ranked?.only?.forEach((document, i) => {
-      written.set(rows[i], (written.get(rows[i]) ?? new Set()).add(document));
+      const known = written.get(rows[i]);
+      if (known === undefined) written.set(rows[i], [document]);
+      else known.push(document);
     });
-    for (const shard of examined) this.#countShard(snapshot, shard, written.get(shard.row));
+    for (const shard of examined) this.#countShard(shard, written.get(shard.row));
   }
 
   /** Counts the results of one examined shard, except the documents that are written. */
-  #countShard(
-    snapshot: ShardSnapshot,
-    { shard, row, isWhole, found }: ExaminedShard,
-    written: ReadonlySet<number> = none,
-  ): void {
+  #countShard({ shard, row, isWhole, found }: ExaminedShard, written: readonly number[] = []): void {
     if (this.#writer.isStopped) return;
-    const isLive = row < this.#table.count;
-    const shardId = isLive ? this.#table.shardId(row) : this.#cachedShard(row).id;
+    const shardId = this.#shards.shardId(row);
     this.#dropUntrusted();
     const faultCount = this.#faultCount;
     this.#unsent.push(shardId);
     try {
-      const opened = this.#open(snapshot, row, false) as OpenShard;
+      const opened = this.#shards.open(row);
       const { reader } = opened;
       const searched = this.#searchedRevisions(row, opened);
       this.#writer.open(reader, undefined);
-      this.#countFound(found, reader, searched, written);
-      if (isLive) this.#thread.shards.requireNoFault(faultCount, shardId);
+      const leftOut = Uint32Array.from(written).sort();
+      if (!this.#writer.countAll(found, leftOut, searched.singleRevisions()))
+        this.#countFound(found, reader, searched, new Set(written));
+      if (this.#shards.isLive(row)) this.#thread.shards.requireNoFault(faultCount, shardId);
       if (isWhole || this.#writer.isStopped) this.#countedShards.push(shard);
       else this.#countedDocuments.push({ shard, documents: found.filter((_, i) => i % 2 === 0) });
     } catch (error) {
@@ -296,47 +306,30 @@ export class SearchSlice {
   }
 
   /** Searches the texts of a shard, then its symbols, as far as they are wanted. */
-  #searchShard(snapshot: ShardSnapshot, index: number, position: ShardPosition): ShardPosition | undefined {
+  #searchShard(index: number, position: ShardPosition): ShardPosition | undefined {
     const { ofTexts, ofSymbols } = this.#wanted;
     if (ofTexts && position.inSymbols !== true) {
-      const next = this.#searchPart(snapshot, index, position, false);
+      const next = this.#searchPart(index, position, false);
       if (next !== undefined) return next;
     }
     if (!ofSymbols || !this.#isWanted(position)) return undefined;
-    const next = this.#searchPart(snapshot, index, position.inSymbols === true ? position : shardStart, true);
+    const next = this.#searchPart(index, position.inSymbols === true ? position : shardStart, true);
     return next === undefined ? undefined : { ...next, inSymbols: true };
   }
 
-  #open(snapshot: ShardSnapshot, row: number, inSymbols: boolean): OpenShard | undefined {
-    const { shards } = this.#thread;
-    const isLive = row < this.#table.count;
-    if (!inSymbols)
-      return isLive
-        ? shards.open(snapshot, this.#table, row, this.#task.filter)
-        : shards.openCached(this.#cachedShard(row));
-    return isLive
-      ? shards.openSymbols(snapshot, this.#table, row, this.#task.filter)
-      : shards.openCachedSymbols(this.#cachedShard(row));
-  }
-
-  #searchPart(
-    snapshot: ShardSnapshot,
-    index: number,
-    position: ShardPosition,
-    inSymbols: boolean,
-  ): ShardPosition | undefined {
+  #searchPart(index: number, position: ShardPosition, inSymbols: boolean): ShardPosition | undefined {
     const { shards, kernel } = this.#thread;
     const row = this.#task.rows[index];
-    const isLive = row < this.#table.count;
+    const isLive = this.#shards.isLive(row);
     this.#control.setShardOfSlot(this.#task.slot, index);
     const stats = noStats();
-    const shardId = isLive ? this.#table.shardId(row) : this.#cachedShard(row).id;
+    const shardId = this.#shards.shardId(row);
     this.#dropUntrusted();
     const faultCount = this.#faultCount;
     this.#unsent.push(shardId);
     try {
       checkRow(this.#task, index, this.#table.count);
-      const opened = this.#open(snapshot, row, inSymbols);
+      const opened = inSymbols ? this.#shards.openSymbols(row) : this.#shards.open(row);
       if (opened === undefined) {
         this.#shardsWithoutSymbols++;
         return undefined;
@@ -410,11 +403,6 @@ export class SearchSlice {
     return revisions;
   }
 
-  /** Rows past those of the table are shards of the revision cache. */
-  #cachedShard(row: number): CachedShardRange {
-    return this.#task.cached[row - this.#table.count];
-  }
-
   /** The commit sets of the documents of the shard at this index of the task's rows. */
   #documentSets(index: number, documentCount: number): DocumentSets | undefined {
     const sets = this.#task.options.commitSets;
@@ -438,8 +426,6 @@ export class SearchSlice {
     return isOverdue(this.#thread, this.#startedMs, this.#task.lane);
   }
 }
-
-const none: ReadonlySet<number> = new Set();
 
 /**
  * The searches of single documents of one slice, by row of the table. The one of a shard is used again for the next
@@ -498,7 +484,7 @@ function recordFailedSymbols(
 export class RankSlice {
   readonly #thread: SearchThread;
   readonly #task: RankTask;
-  readonly #table: ShardTable;
+  readonly #snapshot: ShardSnapshot;
   readonly #control: ControlBlock;
   readonly #stop: StopCheck;
   readonly #meter: CostMeter;
@@ -509,8 +495,13 @@ export class RankSlice {
   readonly #startedMs = performance.now();
   /** Whether names of symbols are searched instead of texts. */
   readonly #ofSymbols: boolean;
+  readonly #opened: TaskShards;
   /** Undefined if shards are ranked the general way. */
   readonly #words: WordRanker | undefined;
+  /** The shards that the kernel ranks, by index into the rows of the task, as far as they have been looked at. */
+  #list: WordRanking | undefined;
+  /** Faults of the store when the list was begun. */
+  #listFaultCount: number;
   #mayRequestHelp: boolean;
   /** Of the shards that were ranked the general way. */
   #candidateCount = 0;
@@ -518,10 +509,12 @@ export class RankSlice {
   #wordBytes = 0;
   #wordShardCount = 0;
 
-  constructor(thread: SearchThread, task: RankTask) {
+  constructor(thread: SearchThread, task: RankTask, snapshot: ShardSnapshot) {
     this.#thread = thread;
     this.#task = task;
-    this.#table = new ShardTable(task.table);
+    this.#snapshot = snapshot;
+    this.#opened = new TaskShards(thread.shards, snapshot, new ShardTable(task.table), task);
+    this.#listFaultCount = thread.shards.faultCount;
     this.#control = new ControlBlock(task.control);
     this.#meter = new CostMeter(this.#control);
     this.#stop = new StopCheck(this.#control);
@@ -536,46 +529,55 @@ export class RankSlice {
     }
   }
 
-  run(snapshot: ShardSnapshot): RankTaskResult {
+  run(): RankTaskResult {
     let isDone = true;
-    let shard = this.#control.takeRankedShard();
-    while (shard < this.#task.rows.length && !this.#control.isStopped) {
-      this.#rankShard(snapshot, shard);
+    while (!this.#control.isStopped && this.#rankSome()) {
       this.#meter.record(0);
       isDone = !isOverdue(this.#thread, this.#startedMs, this.#task.lane);
       if (!isDone) break;
       if (this.#isMuchLeft()) this.#requestHelp();
-      shard = this.#control.takeRankedShard();
     }
     for (const document of this.#best.documents) checkRanked(document, this.#task);
+    const failures = this.#failures;
+    const published = isDone ? this.#publish() : undefined;
+    const written = published && this.#writeBest(published);
+    if (published !== undefined && written !== undefined && written.resume === undefined) {
+      const counted = { shards: written.countedShards, documents: written.countedDocuments };
+      const left = findLeft(published.shards, published.best.documents, counted, this.#task.options.receipt);
+      return { ranked: undefined, examined: [], failures, isDone, written, left };
+    }
+    return { ...this.#encode(), failures, isDone, written, left: undefined };
+  }
+
+  #encode(): PublishedRanking {
     const ranked = encodeRanked(this.#best.documents, this.#shards, this.#task.withParts);
-    const own = { ranked, examined: this.#examined };
-    const published = isDone ? this.#publish(own) : undefined;
-    const written = published && this.#writeBest(snapshot, published);
-    const examined = written === undefined || written.resume !== undefined ? own.examined : [];
-    return { ranked, examined, failures: this.#failures, isDone, written };
+    return { ranked, examined: this.#examined };
   }
 
   /**
    * Lets the thread that publishes last read what this one has found. If it is this one, returns what all have found: only if
    * all shards are ranked, none has failed, and the board has room.
    */
-  #publish(own: PublishedRanking): readonly PublishedRanking[] | undefined {
+  #publish(): FoundTogether | undefined {
     const { writtenSlice, rows } = this.#task;
     if (writtenSlice === undefined || this.#failures.length > 0 || this.#control.isStopped) return undefined;
     const count = this.#shards.length;
-    if (count === rows.length) return [own];
+    if (count === rows.length) return { best: this.#best, shards: this.#shards, examined: this.#examined };
     const board = new RankBoard(this.#task.board);
-    if (count === 0 || !board.write(own)) return undefined;
-    return this.#control.publishShards(count) === rows.length ? board.read() : undefined;
+    if (count === 0 || !board.write(this.#encode())) return undefined;
+    if (this.#control.publishShards(count) < rows.length) return undefined;
+    const all = board.read();
+    return {
+      best: mergeBest(this.#task, all),
+      shards: all.flatMap(({ ranked }) => decodeShards(ranked)),
+      examined: all.flatMap(({ examined }) => examined),
+    };
   }
 
   /** Undefined if nothing was found. */
-  #writeBest(snapshot: ShardSnapshot, published: readonly PublishedRanking[]): SearchTaskResult | undefined {
+  #writeBest({ best, examined }: FoundTogether): SearchTaskResult | undefined {
     const { writtenSlice, searchId, options, rows, cached, lane, table, filter, control } = this.#task;
     assert(writtenSlice !== undefined, "only a task that may write does");
-    const examined = published.flatMap((one) => one.examined);
-    const best = published.length === 1 ? this.#best : mergeBest(this.#task, published);
     if (best.documents.length === 0) return undefined;
     this.#control.restartShards();
     const task: SearchTask = {
@@ -592,7 +594,7 @@ export class RankSlice {
       resume: undefined,
       explain: false,
     };
-    return new SearchSlice(this.#thread, task).run(snapshot);
+    return new SearchSlice(this.#thread, task, this.#snapshot, this.#opened).run();
   }
 
   #requestHelp(): void {
@@ -601,40 +603,112 @@ export class RankSlice {
     parentPort?.postMessage({ kind: "help", searchId: this.#task.searchId } satisfies HelpMessage);
   }
 
-  /** A shard that fails has no ranked results: it is searched afterwards, which reports the failure. */
-  #rankShard(snapshot: ShardSnapshot, shard: number): void {
+  /** Ranks shards that nobody has taken. False if there are none. */
+  #rankSome(): boolean {
+    if (this.#words !== undefined) return this.#rankListed(this.#words);
+    const shard = this.#control.takeRankedShard();
+    if (shard >= this.#task.rows.length) return false;
+    this.#rankShard(shard);
+    return true;
+  }
+
+  #rankListed(words: WordRanker): boolean {
+    const { rows } = this.#task;
+    const { shards } = this.#thread;
+    if (this.#control.rankedShardCount >= rows.length) return false;
+    const { faultCount } = shards;
+    // After a fault, bytes may be zeros: they are opened again.
+    if (faultCount !== this.#listFaultCount) this.#list = undefined;
+    this.#listFaultCount = faultCount;
+    const list = (this.#list ??= new WordRanking(words));
+    try {
+      if (this.#control.rankedShardCount >= list.count) this.#listShards(list);
+      const { ranked, left } = list.rank(this.#control.nextRanked, this.#best);
+      for (const one of ranked) {
+        if (shards.faultCount === faultCount) this.#takeWords(one);
+        else this.#recordFailure(one.shard, lostPart(this.#opened.shardId(rows[one.shard])));
+      }
+      if (left !== undefined) this.#rankShard(left, list.has(left));
+    } catch (error) {
+      if (!isCancelled(error)) throw error;
+      return false;
+    }
+    return true;
+  }
+
+  /** Appends shards to the list, open if nothing of them has to be verified: another thread may take them. */
+  #listShards(list: WordRanking): void {
+    const { rows } = this.#task;
+    const from = this.#control.rankedShardCount;
+    const end = Math.min(rows.length, from + listedShardsMax);
+    while (list.count < end) {
+      const isReady = list.count >= from && this.#opened.isVerified(rows[list.count]);
+      if (!isReady || !this.#listOpen(list)) list.add(undefined);
+    }
+  }
+
+  /** False if the next shard does not stay open, or if that fails, which the thread that takes it reports. */
+  #listOpen(list: WordRanking): boolean {
+    try {
+      const { symbols, ...opened } = this.#opened.openWithRecords(this.#task.rows[list.count]);
+      if (!opened.isInPlace) return false;
+      list.add(this.#toTarget(list.count, opened, symbols));
+      return true;
+    } catch (error) {
+      if (isCancelled(error)) throw error;
+      return false;
+    }
+  }
+
+  /**
+   * A shard that fails has no ranked results: it is searched afterwards, which reports the failure. If the kernel has refused it,
+   * it is ranked the general way.
+   */
+  #rankShard(shard: number, isRefused = false): void {
     const { shards } = this.#thread;
     const { faultCount } = shards;
     try {
-      const target = this.#open(snapshot, shard);
+      const target = this.#open(shard);
       if (target === undefined) {
         this.#shards.push({ shard, isComplete: false, keptCount: 0, stats: noStats() });
         return;
       }
-      const { best, found, isWhole, ...ranked } = this.#rankTarget(target);
+      const words = isRefused ? undefined : this.#words && rankWords(target, this.#words, this.#best);
+      const best = words ?? this.#rankGenerally(target);
       shards.requireNoFault(faultCount, target.reader.id);
-      this.#shards.push(ranked);
-      const { rows } = this.#task;
-      if (found !== undefined && found.length > 0) this.#examined.push({ shard, row: rows[shard], isWhole, found });
-      for (const document of best) this.#best.offer(document);
+      if (words === undefined) this.#take(best);
+      else this.#takeWords(best);
     } catch (error) {
-      if (!isCancelled(error)) this.#failures.push({ shardId: this.#shardId(shard), error: serializeError(error) });
+      if (!isCancelled(error)) this.#recordFailure(shard, error);
     }
   }
 
-  #rankTarget(target: RankedTarget): ShardBest {
+  #recordFailure(shard: number, error: unknown): void {
+    this.#failures.push({ shardId: this.#opened.shardId(this.#task.rows[shard]), error: serializeError(error) });
+  }
+
+  #rankGenerally(target: RankedTarget): ShardBest {
     const { options, budget } = this.#task;
-    const found = this.#words && rankWords(target, this.#words, this.#best);
-    if (found !== undefined) {
-      this.#wordBytes += found.stats.scannedBytes + bytesPerCandidate * found.stats.candidateContents;
-      this.#wordShardCount++;
-      return found;
-    }
     const ranking = new ShardRanking(target, options, budget, this.#thread.kernel, this.#stop, this.#best);
     return ranking.run((count) => {
       this.#candidateCount += count;
       if (this.#candidateCount > aloneContentsMax) this.#requestHelp();
     });
+  }
+
+  /** Takes what the kernel has ranked. */
+  #takeWords(found: ShardBest): void {
+    this.#wordBytes += found.stats.scannedBytes + bytesPerCandidate * found.stats.candidateContents;
+    this.#wordShardCount++;
+    this.#take(found);
+  }
+
+  #take({ best, found, isWhole, ...ranked }: ShardBest): void {
+    const { shard } = ranked;
+    this.#shards.push(ranked);
+    if (found !== undefined && found.length > 0)
+      this.#examined.push({ shard, row: this.#task.rows[shard], isWhole, found });
+    for (const document of best) this.#best.offer(document);
   }
 
   /** Whether others should help with the shards that are left. */
@@ -645,38 +719,22 @@ export class RankSlice {
     return left * this.#wordBytes > aloneBytesMax * this.#wordShardCount || elapsedMs > aloneWordsMs;
   }
 
-  #shardId(shard: number): number {
+  /** Undefined if the symbols are wanted that are not known: the shard is searched afterwards, which reports that. */
+  #open(shard: number): RankedTarget | undefined {
     const row = this.#task.rows[shard];
-    return row < this.#table.count ? this.#table.shardId(row) : this.#task.cached[row - this.#table.count].id;
+    if (!this.#ofSymbols) {
+      const { symbols, ...opened } = this.#opened.openWithRecords(row);
+      return this.#toTarget(shard, opened, symbols);
+    }
+    const opened = this.#opened.openSymbols(row);
+    return opened && this.#toTarget(shard, opened, undefined);
   }
 
-  /** Undefined if the symbols are wanted that are not known: the shard is searched afterwards, which reports that. */
-  #open(snapshot: ShardSnapshot, shard: number): RankedTarget | undefined {
-    const { shards } = this.#thread;
-    const row = this.#task.rows[shard];
-    if (this.#ofSymbols) {
-      const opened =
-        row < this.#table.count
-          ? shards.openSymbols(snapshot, this.#table, row, this.#task.filter)
-          : shards.openCachedSymbols(this.#task.cached[row - this.#table.count]);
-      if (opened === undefined) return undefined;
-      const { reader, summaries, tombstones, checkContent } = opened;
-      const sets = this.#documentSets(shard, reader.documentCount);
-      return { shard, reader, symbols: undefined, visibility: { summaries, tombstones, sets }, checkContent };
-    }
-    if (row >= this.#table.count) {
-      const { reader, summaries, tombstones, checkContent } = shards.openCached(
-        this.#task.cached[row - this.#table.count],
-      );
-      const sets = this.#documentSets(shard, reader.documentCount);
-      return { shard, reader, symbols: undefined, visibility: { summaries, tombstones, sets }, checkContent };
-    }
-    const { reader, symbols, summaries, tombstones, checkContent } = shards.openWithRecords(
-      snapshot,
-      this.#table,
-      row,
-      this.#task.filter,
-    );
+  #toTarget(
+    shard: number,
+    { reader, summaries, tombstones, checkContent }: OpenShard,
+    symbols: SymbolReader | undefined,
+  ): RankedTarget {
     const sets = this.#documentSets(shard, reader.documentCount);
     return { shard, reader, symbols, visibility: { summaries, tombstones, sets }, checkContent };
   }
@@ -687,6 +745,13 @@ export class RankSlice {
     const from = sets.starts[shard];
     return { ...sets, ofDocuments: sets.words.subarray(from, from + documentCount) };
   }
+}
+
+/** What all threads of a search have found. */
+interface FoundTogether {
+  readonly best: BestDocuments;
+  readonly shards: readonly RankedShard[];
+  readonly examined: readonly ExaminedShard[];
 }
 
 /** The best documents of several threads. */

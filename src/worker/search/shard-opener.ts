@@ -1,13 +1,13 @@
 import { BoundedMap } from "../../base/bounded-map.js";
 import { TrawlError } from "../../base/errors.js";
 import { columnText } from "../../eval/match/path-match.js";
-import type { CachedShardRange } from "../../protocol/messages.js";
+import type { CachedShardRange, SearchTask } from "../../protocol/messages.js";
 import { type FilterMemory, noColumn, ShardFilter } from "../../protocol/shard-filter.js";
 import type { ShardPart, ShardTable } from "../../protocol/shard-table.js";
 import { ReaderCache, ShardReader } from "../../shard/shard-reader.js";
 import { storedChecksum, SymbolReader } from "../../shard/symbols/symbol-reader.js";
 import { SymbolView } from "../../shard/symbols/symbol-view.js";
-import type { ShardSnapshot, ShardStore } from "../../store/shard-store.js";
+import { isMapped, type ShardSnapshot, type ShardStore } from "../../store/shard-store.js";
 
 /** A shard that is ready to be searched. */
 export interface OpenShard {
@@ -16,6 +16,13 @@ export interface OpenShard {
   readonly tombstones: Uint32Array | undefined;
   /** Throws `corrupt-shard` when the content is damaged. */
   readonly checkContent: () => void;
+  /** Whether the bytes are valid until the snapshot is closed, not only until its next read. */
+  readonly isInPlace: boolean;
+}
+
+/** With the records of its symbols; undefined if it has none yet, or if they are damaged. */
+export interface OpenTexts extends OpenShard {
+  readonly symbols: SymbolReader | undefined;
 }
 
 /** Opens and verifies the shards that one thread searches. */
@@ -56,7 +63,15 @@ export class ShardOpener {
       summaries: table.repositorySummaries(row),
       tombstones: table.tombstones(row),
       checkContent: () => this.#verifyOnce(reader, table, row, "content"),
+      isInPlace: isMapped(bytes),
     };
+  }
+
+  /** Whether the shard and its symbols need not be verified any more. */
+  isVerified(table: ShardTable, row: number): boolean {
+    const { faultCount } = this;
+    const isDone = (part: ShardPart): boolean => table.isVerified(row, part, faultCount);
+    return isDone("index") && isDone("content") && (table.symbols(row) === undefined || isDone("symbols"));
   }
 
   /** The symbols of a live shard; undefined if it has none yet, or if they are damaged. */
@@ -74,19 +89,11 @@ export class ShardOpener {
   /** Opens a shard of the revision cache. It was built by this process and never left memory, so it is not verified. */
   openCached({ id, from, to, summaries }: CachedShardRange): OpenShard {
     const reader = new ShardReader(id, new Uint8Array(this.#arena, from, to - from));
-    return { reader, summaries, tombstones: undefined, checkContent: () => undefined };
+    return { reader, summaries, tombstones: undefined, checkContent: () => undefined, isInPlace: true };
   }
 
-  /**
-   * Opens a live shard with the records of its symbols, without their names: undefined if it has none yet, or if they are
-   * damaged. All threads read them in place.
-   */
-  openWithRecords(
-    snapshot: ShardSnapshot,
-    table: ShardTable,
-    row: number,
-    filter: FilterMemory,
-  ): OpenShard & { readonly symbols: SymbolReader | undefined } {
+  /** Opens a live shard with the records of its symbols, without their names. All threads read them in place. */
+  openWithRecords(snapshot: ShardSnapshot, table: ShardTable, row: number, filter: FilterMemory): OpenTexts {
     const id = table.shardId(row);
     const checksum = table.symbols(row);
     const { faultCount } = this;
@@ -145,6 +152,94 @@ export class ShardOpener {
     reader.verify(part);
     this.requireNoFault(faultCount, reader.id);
     table.setVerified(row, part, faultCount);
+  }
+}
+
+/**
+ * The shards of one task and its snapshot. Each that is in place is opened once, because a task that ranks also writes and
+ * counts what it has found.
+ */
+export class TaskShards {
+  readonly #opener: ShardOpener;
+  readonly #snapshot: ShardSnapshot;
+  readonly #table: ShardTable;
+  readonly #task: Pick<SearchTask, "filter" | "cached">;
+  /** By row. */
+  #texts = new Map<number, OpenShard>();
+  #withRecords = new Map<number, OpenTexts>();
+  #faultCount: number;
+
+  constructor(
+    opener: ShardOpener,
+    snapshot: ShardSnapshot,
+    table: ShardTable,
+    task: Pick<SearchTask, "filter" | "cached">,
+  ) {
+    this.#opener = opener;
+    this.#snapshot = snapshot;
+    this.#table = table;
+    this.#task = task;
+    this.#faultCount = opener.faultCount;
+  }
+
+  /** Rows past those of the table are shards of the revision cache. */
+  isLive(row: number): boolean {
+    return row < this.#table.count;
+  }
+
+  shardId(row: number): number {
+    return this.isLive(row) ? this.#table.shardId(row) : this.#cached(row).id;
+  }
+
+  /** Whether nothing of the shard has to be verified when it is opened. */
+  isVerified(row: number): boolean {
+    return !this.isLive(row) || this.#opener.isVerified(this.#table, row);
+  }
+
+  /** Throws `corrupt-shard` when the shard is missing or damaged. */
+  open(row: number): OpenShard {
+    this.#dropUntrusted();
+    const known = this.#texts.get(row);
+    if (known !== undefined) return known;
+    const opened = this.isLive(row)
+      ? this.#opener.open(this.#snapshot, this.#table, row, this.#task.filter)
+      : this.#opener.openCached(this.#cached(row));
+    if (opened.isInPlace) this.#texts.set(row, opened);
+    return opened;
+  }
+
+  /** Like `open`, with the records of symbols, which shards of the revision cache do not have. */
+  openWithRecords(row: number): OpenTexts {
+    this.#dropUntrusted();
+    const known = this.#withRecords.get(row);
+    if (known !== undefined) return known;
+    const opened = this.isLive(row)
+      ? this.#opener.openWithRecords(this.#snapshot, this.#table, row, this.#task.filter)
+      : { ...this.#opener.openCached(this.#cached(row)), symbols: undefined };
+    if (opened.isInPlace) {
+      this.#texts.set(row, opened);
+      this.#withRecords.set(row, opened);
+    }
+    return opened;
+  }
+
+  /** The symbols of the shard as its text; undefined if they are not known. */
+  openSymbols(row: number): OpenShard | undefined {
+    return this.isLive(row)
+      ? this.#opener.openSymbols(this.#snapshot, this.#table, row, this.#task.filter)
+      : this.#opener.openCachedSymbols(this.#cached(row));
+  }
+
+  #cached(row: number): CachedShardRange {
+    return this.#task.cached[row - this.#table.count];
+  }
+
+  /** After a fault of the store, bytes may be zeros: they are verified again. */
+  #dropUntrusted(): void {
+    if (this.#opener.faultCount === this.#faultCount) return;
+    this.#faultCount = this.#opener.faultCount;
+    this.#texts = new Map();
+    this.#withRecords = new Map();
   }
 }
 

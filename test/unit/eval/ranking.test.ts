@@ -1,12 +1,12 @@
 /** Which of the documents of a shard come first, and that a small budget leaves out only the least promising. */
 import t from "tap";
 import { ShardRanking, type ShardBest } from "../../../src/eval/ranking/shard-ranking.js";
-import { findWordSearch, rankWords } from "../../../src/eval/ranking/word-ranking.js";
+import { findWordSearch, rankWords, WordRanking } from "../../../src/eval/ranking/word-ranking.js";
 import { loadKernel } from "../../../src/native/kernel/load.js";
 import type { StreamMatch } from "../../../src/model/stream-events.js";
 import { rangesInPath } from "../../../src/protocol/messages.js";
 import { ControlBlock } from "../../../src/protocol/control-block.js";
-import { decodeDocuments, encodeRanked } from "../../../src/protocol/rank-messages.js";
+import { BestDocuments, decodeDocuments, encodeRanked } from "../../../src/protocol/rank-messages.js";
 import type { SearchOptions } from "../../../src/protocol/search-options.js";
 import { planQuery } from "../../../src/query/plan/plan-query.js";
 import { documentFlags } from "../../../src/shard/format.js";
@@ -553,6 +553,61 @@ t.test("what the kernel leaves to the general way", (t) => {
     t.equal(ranks(query), false, query);
   for (const query of ["writer", "Flush case:yes", "writer lang:c", "writer -file:x"])
     t.equal(ranks(query), true, query);
+  t.end();
+});
+
+t.test("several shards are ranked in one call as each alone", (t) => {
+  const shards = [0, 1, 2, 3].map((number) =>
+    shardOf(
+      Array.from(
+        { length: 40 },
+        (_, i): RankedFile => [
+          `${i % 7 === number ? "flush" : "file"}${i}_${number}.c`,
+          `${i % 5 === number ? "def " : ""}flush ${"and flush ".repeat(i % 4)}${i % 3 === 0 ? "writer" : ""}`,
+          1 + (i % 2),
+        ],
+      ),
+    ),
+  );
+  const targets = shards.map((shard, i) => ({ ...rankedTarget(kernel, shard), shard: i }));
+  const limits = { displayCountMax: 1, matchCountMax: 1e6 };
+  for (const query of ["flush", "flush writer", "flush -file:3"])
+    for (const keptMatches of [1, 30, 1e9]) {
+      const isAll = keptMatches === 1e9;
+      const budget = { ...largeBudget, keptDocuments: isAll ? 1000 : 20, keptMatches };
+      const options = rankOptions(query, limits);
+      const search = findWordSearch(options, kernel);
+      if (search === undefined) throw new RangeError(`${query} is not ranked by the kernel`);
+      const control = ControlBlock.allocate(1, 0, 0);
+      const ranker = { search, options, budget, kernel, control, stop: neverStopped };
+      const best = new BestDocuments(budget.keptDocuments, keptMatches);
+      for (const target of targets)
+        for (const document of rankWords(target, ranker, { scoreMin: 0 })?.best ?? []) best.offer(document);
+      const ranking = new WordRanking(ranker);
+      // One that is not open is left to the caller, and so is one that somebody has taken.
+      const opened = [undefined, ...targets, undefined];
+      for (const target of opened) ranking.add(target && { ...target, shard: target.shard + 1 });
+      const next = Uint32Array.of(1);
+      const together = new BestDocuments(budget.keptDocuments, keptMatches);
+      const { ranked, left } = ranking.rank(next, together);
+      t.equal(left, opened.length - 1);
+      t.same(
+        ranked.map(({ shard }) => shard),
+        [1, 2, 3, 4],
+      );
+      t.equal(next[0], opened.length);
+      for (const { best: own } of ranked)
+        for (const document of own) together.offer({ ...document, shard: document.shard - 1 });
+      t.same(together.documents, best.documents, `${query}, ${keptMatches} matches`);
+      // Otherwise, what cannot be among the best of all is not examined.
+      for (const [i, { found = [] }] of isAll ? ranked.entries() : [])
+        t.same(
+          [...found],
+          [...(rankWords(targets[i], ranker, { scoreMin: 0 })?.found ?? [])],
+          "what is not kept is listed, too",
+        );
+      t.same(ranking.rank(next, together), { ranked: [], left: undefined }, "none is left");
+    }
   t.end();
 });
 

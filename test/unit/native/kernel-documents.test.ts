@@ -148,6 +148,62 @@ forEachKernel("documents with rows are listed", (t, kernel) => {
   );
 });
 
+/** What a kernel counts of documents with these numbers of rows, without some of them. */
+function counted(
+  kernel: Kernel,
+  table: DocumentTable,
+  rowCounts: readonly number[],
+  leftOut: readonly number[],
+  countMax: number,
+): unknown {
+  const counts = new Uint32Array(countWords(table));
+  const totals = new Uint32Array(3);
+  const found = Uint32Array.from(rowCounts.flatMap((count, document) => [document, count]));
+  const isCounted = kernel.countDocuments({
+    table,
+    found,
+    leftOut: Uint32Array.from(leftOut),
+    countMax,
+    counts,
+    totals,
+  });
+  return isCounted && [[...totals], [...counts]];
+}
+
+forEachKernel("documents that were found are counted", (t, kernel) => {
+  const inPath = 0x8000_0000;
+  const rowCount = fc.tuple(fc.nat({ max: 4 }), fc.boolean()).map(([count, hasPath]) => count + (hasPath ? inPath : 0));
+  const rowCounts = fc.array(rowCount, { minLength: 24, maxLength: 24 });
+  const leftOut = fc.array(fc.boolean(), { minLength: 24, maxLength: 24 });
+  holds(
+    t,
+    300,
+    fc.property(shard, rowCounts, leftOut, fc.nat({ max: 40 }), (contents, given, isLeftOut, countMax) => {
+      const documents = contents.flat();
+      const table = tableOf(contents, [7, 7, 7]);
+      const counts = new Array<number>(countWords(table)).fill(0);
+      const totals = [0, 0, 0];
+      documents.forEach(({ repository, info }, i) => {
+        if (isLeftOut[i]) return;
+        const rows = given[i] % inPath;
+        const count = Math.max(1, rows);
+        totals[0] += count;
+        totals[1] += rows;
+        totals[2] += Number(rows === 0 || given[i] >= inPath);
+        counts[repository] += count;
+        counts[repositoryCount + (info >>> 16)] += count;
+        for (let kind = 0; kind < 8; kind++)
+          if ((info >>> (8 + kind)) & 1) counts[repositoryCount + languageCount + kind] += count;
+      });
+      const numbers = documents.map((_, i) => i).filter((i) => isLeftOut[i]);
+      const actual = counted(kernel, table, given.slice(0, documents.length), numbers, countMax);
+      const expected = totals[0] <= countMax && [totals, counts];
+      if (JSON.stringify(actual) !== JSON.stringify(expected))
+        throw new Error(`${JSON.stringify(actual)} instead of ${JSON.stringify(expected)}`);
+    }),
+  );
+});
+
 forEachKernel("arrays that contradict each other", (t, kernel) => {
   if (kernel.name === "ts") return;
   const one = { repository: 0, branches: 1, info: 0, isDead: false };

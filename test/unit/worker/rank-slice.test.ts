@@ -1,6 +1,8 @@
 /** Threads that rank one search: the one that ends last writes the best results of all. */
 import t from "tap";
+import { findWordSearch } from "../../../src/eval/ranking/word-ranking.js";
 import { loadKernel } from "../../../src/native/kernel/load.js";
+import type { RankRequest } from "../../../src/native/kernel/ranking-kernel.js";
 import { ControlBlock } from "../../../src/protocol/control-block.js";
 import type { CachedShardRange } from "../../../src/protocol/messages.js";
 import { RankBoard, type RankTask, type RankTaskResult } from "../../../src/protocol/rank-messages.js";
@@ -43,26 +45,51 @@ function makeShards(shardCount: number): { readonly arena: SharedArrayBuffer; re
 const shardCount = 5;
 const { arena, cached } = makeShards(shardCount);
 
-/** Before it opens its nth shard, `onOpen` is called with n. */
-class TestOpener extends ShardOpener {
-  readonly #onOpen: (count: number) => void;
-  #count = 0;
-
-  constructor(onOpen: (count: number) => void) {
-    super({ guard: { faultCount: 0 } } as unknown as ShardStore, arena);
-    this.#onOpen = onOpen;
-  }
-
-  override openCached(range: CachedShardRange): OpenShard {
-    this.#onOpen(++this.#count);
-    return super.openCached(range);
-  }
+/** Calls of a test while a thread works. */
+interface Hooks {
+  /** The thread has taken its first shard, and nobody knows yet what is in it. */
+  readonly onFirst?: () => void;
+  /** It begins to write. */
+  readonly onWrite?: () => void;
 }
 
-function makeThread(onOpen: (count: number) => void): SearchThread {
+function makeThread(task: RankTask, { onFirst, onWrite }: Hooks): SearchThread {
+  let isFirst = true;
+  const begin = (): void => {
+    if (isFirst) onFirst?.();
+    isFirst = false;
+  };
+  const isListed = findWordSearch(task.options, kernel) !== undefined;
+  class TestOpener extends ShardOpener {
+    override openCached(range: CachedShardRange): OpenShard {
+      if (!isListed) begin();
+      return super.openCached(range);
+    }
+  }
+  class TestBuffers extends BatchBuffers {
+    override take(): Buffer {
+      onWrite?.();
+      return super.take();
+    }
+  }
+  // One shard in each call. Other threads, which write to the same memory here, rank before this one reads what it has found.
+  const rankShards = (request: RankRequest): number => {
+    const count = kernel.rankShards?.({ ...request, limits: { ...request.limits, work: 0 } }) ?? 0;
+    const arrays = Object.values(request.output) as Uint32Array[];
+    const own = arrays.map((array) => array.slice());
+    begin();
+    for (const [i, array] of arrays.entries()) array.set(own[i] as Uint32Array);
+    return count;
+  };
   const pressure = new Int32Array(new SharedArrayBuffer(8));
-  const shards = new TestOpener(onOpen);
-  return { kernel, shards, histories: new HistoryOpener(), buffers: new BatchBuffers(), pressure };
+  const store = { guard: { faultCount: 0 } } as unknown as ShardStore;
+  return {
+    kernel: { ...kernel, rankShards },
+    shards: new TestOpener(store, arena),
+    histories: new HistoryOpener(),
+    buffers: new TestBuffers(),
+    pressure,
+  };
 }
 
 function makeTask(query: string, matchCountMax: number, fields: Partial<RankTask> = {}): RankTask {
@@ -90,29 +117,31 @@ function makeTask(query: string, matchCountMax: number, fields: Partial<RankTask
 const snapshot = undefined as unknown as ShardSnapshot;
 
 /** In no time: otherwise results would be sent ahead of the last batch, and other threads would be requested. */
-function rank(task: RankTask, onOpen: (count: number) => void = () => undefined): RankTaskResult {
+function rank(task: RankTask, hooks: Hooks = {}): RankTaskResult {
   const { now } = performance;
   performance.now = () => 0;
   try {
-    return new RankSlice(makeThread(onOpen), task).run(snapshot);
+    return new RankSlice(makeThread(task, hooks), task, snapshot).run();
   } finally {
     performance.now = now;
   }
 }
 
 /**
- * What threads find of which each ranks the shards that are left while another one opens its first. Then one begins while the
- * last one writes.
+ * What threads find of which each ranks the shards that are left while another one has taken its first. Then one begins while
+ * the last one writes.
  */
 function rankTogether(task: RankTask, threadCount: number): { results: RankTaskResult[]; late: RankTaskResult[] } {
   const results: RankTaskResult[] = [];
   const late: RankTaskResult[] = [];
   const run = (left: number): void => {
-    const onOpen = (count: number): void => {
-      if (count === 1 && left > 1) run(left - 1);
-      if (count === 2 && left === threadCount) late.push(rank(task));
+    const onFirst = (): void => {
+      if (left > 1) run(left - 1);
     };
-    results.push(rank(task, onOpen));
+    const onWrite = (): void => {
+      if (left === threadCount) late.push(rank(task));
+    };
+    results.push(rank(task, { onFirst, onWrite }));
   };
   run(threadCount);
   return { results, late };
@@ -150,7 +179,7 @@ for (const [query, matchCountMax, countsAll] of [
       if (countsAll) t.same(countsOf(last), countsOf(expected));
       t.equal(new ControlBlock(task.control).matchCount >= matchCountMax, expectedCount >= matchCountMax);
       t.same(
-        late.map(({ ranked, written }) => [ranked.shards.length, written]),
+        late.map(({ ranked, written }) => [ranked?.shards.length, written]),
         [[0, undefined]],
         "a thread that comes late finds nothing to do",
       );
@@ -165,7 +194,7 @@ t.test("nothing is written if some of it is not known", async (t) => {
     "the board has no room",
   );
   t.ok(
-    small.every(({ ranked }) => ranked.documents.length > 0),
+    small.every(({ ranked }) => (ranked?.documents.length ?? 0) > 0),
     "what was found is part of the results",
   );
   const { results: debug } = rankTogether(makeTask("alpha", 1000, { writtenSlice: undefined }), 2);
