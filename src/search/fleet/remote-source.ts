@@ -353,11 +353,11 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     return this.#names.get(repositoryId);
   }
 
-  frame({ head, headBytes, body }: Frame): void {
+  frame({ head, headBytes, body, release }: Frame): void {
     this.#checked(() => {
       const message = toLeafMessage(head);
       if (this.#held === undefined || message.kind === "prepared" || message.kind === "failed")
-        this.#take(message, body, headBytes);
+        this.#take(message, body, headBytes, release);
       else this.#hold(this.#held, message, body, headBytes);
       this.#sendLate();
       this.#sendLimit();
@@ -389,7 +389,7 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     this.#decide();
   }
 
-  #take(message: LeafMessage, body: Uint8Array, headBytes: number): void {
+  #take(message: LeafMessage, body: Uint8Array, headBytes: number, release = (): void => undefined): void {
     const { listener } = this.#root;
     if (message.kind === "failed") return this.#lose(message.reason, "it could not search");
     const isWhole = this.#tallies.parts.length === 0 || message.kind === "batch";
@@ -403,7 +403,7 @@ export class RemoteSource implements SearchSource, FrameReceiver {
         for (const name of message.chosen.first) this.#claim(name);
         return this.#compareChosen(message.chosen);
       case "batch":
-        this.#takeBatch(message, body, headBytes);
+        this.#takeBatch(message, body, headBytes, release);
         return listener.advanced();
       case "found":
         this.#takeFound(message, body);
@@ -449,7 +449,12 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     this.#missingHere = { count, first: first.map((repository) => ({ repository, reason, isLate: false })) };
   }
 
-  #takeBatch(message: Extract<LeafMessage, { kind: "batch" }>, body: Uint8Array, headBytes: number): void {
+  #takeBatch(
+    message: Extract<LeafMessage, { kind: "batch" }>,
+    body: Uint8Array,
+    headBytes: number,
+    release: () => void,
+  ): void {
     const { parts } = this.#tallies;
     if (message.isPart) {
       this.#tallies.headBytes += headBytes;
@@ -482,7 +487,9 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     this.#passed.add(marks, bytes.length);
     const groupCredit = batches.reduce((sum, { tally }) => sum + creditOfBatch({ bytes: empty, tally }), 0);
     this.#owe(bytes.length + groupCredit);
-    for (const batch of batches) this.#root.listener.batch({ ...batch, selected: [] }, () => undefined);
+    // The last one has the bytes of the message.
+    for (const [i, batch] of batches.entries())
+      this.#root.listener.batch({ ...batch, selected: [] }, i === parts.length ? release : () => undefined);
   }
 
   #takeFound(message: Extract<LeafMessage, { kind: "found" }>, body: Uint8Array): void {

@@ -9,11 +9,36 @@ function encode(head: object, body: Uint8Array): Buffer {
   return Buffer.concat([frameStart(head, body.length, limits), body]);
 }
 
-function parse(chunks: readonly Uint8Array[]): Frame[] {
+function parse(chunks: readonly Uint8Array[]): Pick<Frame, "head" | "body">[] {
   const parser = new FrameParser(limits);
   const frames = chunks.flatMap((chunk) => [...parser.push(chunk)]);
-  return parser.isWithin ? [...frames, { head: { within: true }, headBytes: 0, body: new Uint8Array() }] : frames;
+  return parser.isWithin ? [...frames, { head: { within: true }, body: new Uint8Array() }] : frames;
 }
+
+t.test("the memory of a large frame is used again once it is released, and not before", (t) => {
+  const parser = new FrameParser();
+  const take = (letter: string, byteCount = 200_000): Frame => {
+    const body = Buffer.alloc(byteCount, letter);
+    const bytes = Buffer.concat([frameStart({ letter }, byteCount), body]);
+    const [frame] = [0, 1, 2, 3].flatMap((i) => [...parser.push(bytes.subarray(i * 60_000, (i + 1) * 60_000))]);
+    if (frame === undefined) throw new Error("no frame");
+    t.ok(body.equals(frame.body), letter);
+    return frame;
+  };
+  const [a, b] = [take("a"), take("b")];
+  t.not(a.body.buffer, b.body.buffer);
+  a.release();
+  a.release();
+  const [c, d] = [take("c"), take("d")];
+  t.equal(c.body.buffer, a.body.buffer, "used again, for one other frame");
+  t.not(d.body.buffer, c.body.buffer);
+  t.ok(Buffer.alloc(200_000, "b").equals(b.body), "what was not released is left alone");
+  const small = take("e", 50_000);
+  small.release();
+  t.equal(small.body.byteLength, 50_000);
+  t.ok(small.body.buffer.byteLength < 60_000, "a small frame has only what it needs");
+  t.end();
+});
 
 t.test("frames arrive as they were sent, in whatever pieces", async (t) => {
   const frame = fc.record({
@@ -67,11 +92,7 @@ t.test("lengths are believed only within limits, and nothing is kept ready for t
   t.throws(() => parse([lengths(2, 51)]), { code: "bad-request", message: /51 bytes, of at most 50/ });
   t.throws(() => parse([lengths(2, 0), Buffer.from("[]")]), { code: "bad-request", message: /no object/ });
   t.throws(() => parse([lengths(2, 0), Buffer.from("{x")]), { code: "bad-request", message: /no JSON/ });
-  t.same(
-    parse([lengths(2, 3), Buffer.from("{}ab")]),
-    [{ head: { within: true }, headBytes: 0, body: new Uint8Array() }],
-    "cut off",
-  );
+  t.same(parse([lengths(2, 3), Buffer.from("{}ab")]), [{ head: { within: true }, body: new Uint8Array() }], "cut off");
   t.throws(() => frameStart({}, 51, limits), { code: "internal" });
   t.throws(() => frameStart({ a: "x".repeat(100) }, 0, limits), { code: "internal" });
   t.end();
