@@ -65,7 +65,8 @@ export function makeSkipped(source: SkippedSource): Skipped[] {
   if (costlyFiles.count > 0) skipped.push(excludedFiles(costlyFiles));
   skipped.push(...describeGaps(part.historyGaps));
   if (part.shardsWithoutSymbols + part.filesWithoutSymbols.count > 0) skipped.push(missingSymbols(part));
-  if (failures.count > 0) skipped.push(failedShards(failures));
+  const isNodeLost = part.excluded.first.some(({ isOfLostNode }) => isOfLostNode === true);
+  if (failures.count > 0) skipped.push(failedShards(failures, isNodeLost));
   if (source.budgetError !== undefined)
     skipped.push({ reason: "budget", title: "budget used up", severity: "warn", message: source.budgetError });
   if (part.partlyIndexedCount > 0) skipped.push(partlyIndexed(part));
@@ -152,14 +153,18 @@ function matchLimit(limit: number | undefined): Skipped {
   };
 }
 
-function failedShards(sentences: Listed<string>): Skipped {
+function failedShards(sentences: Listed<string>, isNodeLost: boolean): Skipped {
   const title = `${number(sentences.count)} ${sentences.count === 1 ? "backend" : "backends"} down`;
   return {
     reason: "backend-missing",
     title,
     severity: "warn",
     message: [
-      "Part of the index was not searched, so the results are incomplete. Damaged shards are being rebuilt from the mirrors, and a node that is down is asked again by the next search: try again later.",
+      `Part of the index was not searched, so the results are incomplete. ${
+        isNodeLost
+          ? "A node that is down is asked again by the next search."
+          : "Damaged shards are being rebuilt from the mirrors."
+      } Try again later.`,
       ...listLines(sentences),
     ].join("\n"),
   };
