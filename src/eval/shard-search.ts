@@ -44,6 +44,8 @@ export type ExcludedReceiver = (document: number, repository: string, reason: "w
 
 const firstPosition: ResultPosition = { document: 0, revision: 0 };
 
+const nothingShown: ResultPosition = { document: -1, revision: 0 };
+
 export const shardStart: ShardPosition = { content: 0, result: firstPosition, rowsDone: 0, counted: undefined };
 
 /**
@@ -62,9 +64,10 @@ export class ShardSearch {
   readonly #pathRows = new Rows(0);
   /** The results that the writer was given, in order: pairs of document and revision. */
   readonly #added: number[] = [];
-  /** Rows of the last of them that are to be written. */
+  /** The last of them that was counted here, and its rows that are to be written. */
+  #shown = nothingShown;
   #shownRows = 0;
-  /** The last result that was counted, even if it passed the limit. */
+  /** The last result that was counted here, even if it passed the limit, or elsewhere. */
   readonly #lastCounted = { document: -1, revision: 0 };
   readonly #checkContent: () => void;
   readonly #onExcluded: ExcludedReceiver;
@@ -198,6 +201,7 @@ export class ShardSearch {
     this.#stop.finishesCounted = true;
     this.#rows.clear();
     this.#added.length = 0;
+    this.#shown = from.counted?.shown ?? nothingShown;
     this.#shownRows = from.counted?.shownRows ?? 0;
     this.#lastCounted.document = -1;
     const { only, except } = this.#wanted;
@@ -242,12 +246,13 @@ export class ShardSearch {
     const summary = hits[0].evaluator.repositorySummary(document);
     const revisions = mergeRevisions(hits);
     for (let r = firstRevision; r < revisions.length; r++) {
-      const isKnown = isCounted(counted, document, r);
-      if (isKnown && isBefore(counted.shown, document, r)) continue;
-      const rowFrom = this.#rows.count;
       const source: ResultSource = { document, content, summary, revision: revisions[r] };
       const sent = this.#writer.findSent(source);
       if (sent?.rowsDone === allWritten) continue;
+      if (sent !== undefined) this.#writer.settleSent(source);
+      const isKnown = isCounted(counted, document, r);
+      if (isKnown && sent === undefined && isBefore(counted.shown, document, r)) continue;
+      const rowFrom = this.#rows.count;
       if (!this.#collectRows(hits, source, r, isKnown || sent !== undefined)) continue;
       if (hasFullLine(this.#reader.content, this.#rows.words, rowFrom, this.#rows.count, this.#lineMatchCountMax)) {
         this.#rows.count = rowFrom;
@@ -255,6 +260,8 @@ export class ShardSearch {
         continue;
       }
       if (sent !== undefined) {
+        this.#lastCounted.document = document;
+        this.#lastCounted.revision = r;
         if (this.#writer.addSent(source, rowFrom, this.#rows, this.#pathRows, sent)) this.#added.push(document, r);
       } else if (isKnown) {
         const isLast = counted.shown.document === document && counted.shown.revision === r;
@@ -276,6 +283,7 @@ export class ShardSearch {
       return;
     }
     this.#added.push(source.document, revision);
+    this.#shown = { document: source.document, revision };
     this.#shownRows = shownRows;
   }
 
@@ -287,6 +295,7 @@ export class ShardSearch {
     assert(shownCount <= documents.length, "of the listed documents, some are shown");
     this.#added.length = 0;
     for (const document of documents.subarray(0, shownCount)) this.#added.push(document, 0);
+    this.#shown = { document: documents[shownCount - 1], revision: 0 };
     this.#shownRows = shownRows;
     this.#lastCounted.document = documents[documents.length - 1];
     this.#lastCounted.revision = 0;
@@ -299,11 +308,10 @@ export class ShardSearch {
     assert(stop.result < added.length / 2, "the writer stops at a result that it was given");
     const positionOf = (i: number): ResultPosition => ({ document: added[2 * i], revision: added[2 * i + 1] });
     const result = positionOf(stop.result);
-    const shown = positionOf(added.length / 2 - 1);
     const last = isCounted(from.counted, this.#lastCounted.document, this.#lastCounted.revision)
       ? from.counted.last
       : { ...this.#lastCounted };
-    const counted = { last, shown, shownRows: this.#shownRows, cuts: this.#collector?.cuts ?? [] };
+    const counted = { last, shown: this.#shown, shownRows: this.#shownRows, cuts: this.#collector?.cuts ?? [] };
     return { content: this.#reader.contentId(result.document), result, rowsDone: stop.rowsDone, counted };
   }
 
@@ -363,32 +371,36 @@ export function writeFound(
   const pathRows = new Rows(pathRowCount);
   const added: ResultPosition[] = [];
   let last = firstPosition;
+  let shown = nothingShown;
   let shownRows = 0;
   searched.revisions(document).forEach((revision, r) => {
     const source = { document, content, summary, revision };
     const sent = writer.findSent(source);
     if (sent?.rowsDone === allWritten) return;
+    if (sent !== undefined) writer.settleSent(source);
     const rowFrom = rows.count;
     rows.append(ranges.subarray(2), 0, rowCount);
     pathRows.clear();
     pathRows.append(ranges.subarray(2 + 2 * rowCount), 0, pathRowCount);
     if (sent !== undefined) {
-      if (writer.addSent(source, rowFrom, rows, pathRows, sent)) added.push({ document, revision: r });
+      last = { document, revision: r };
+      if (writer.addSent(source, rowFrom, rows, pathRows, sent)) added.push(last);
       return;
     }
-    const shown = writer.add(source, rowFrom, rows, pathRows);
+    const rowsToShow = writer.add(source, rowFrom, rows, pathRows);
     last = { document, revision: r };
-    if (shown === undefined) {
+    if (rowsToShow === undefined) {
       rows.count = rowFrom;
       return;
     }
     added.push(last);
-    shownRows = shown;
+    shown = last;
+    shownRows = rowsToShow;
   });
   const stop = writer.write(rows, 0, []);
   if (stop === undefined) return undefined;
   assert(stop.result < added.length, "the writer stops at a result that it was given");
-  const counted: CountedResults = { last, shown: added[added.length - 1], shownRows, cuts: [] };
+  const counted: CountedResults = { last, shown, shownRows, cuts: [] };
   return { content, result: added[stop.result], rowsDone: stop.rowsDone, counted };
 }
 

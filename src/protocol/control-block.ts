@@ -20,8 +20,12 @@ const words = {
   publishedShards: 7,
   /** `wideWords`, from a multiple of 8 bytes on. */
   firstWide: 8,
+  /** Results that another process has counted and not written, which this search has not found yet. */
+  pendingSent: 20,
+  /** 1 from when the limit is reached: then the search stops as soon as no results are pending. */
+  isLimitReached: 21,
   /** One word per slot: the index of the shard that its slice is searching plus 1; 0 for none. */
-  firstSlot: 20,
+  firstSlot: 22,
 } as const;
 
 /**
@@ -140,10 +144,39 @@ export class ControlBlock {
     Atomics.store(this.memory, words.stop, stopReasons.cancelled);
   }
 
-  /** Records that a limit has been reached, and stops the search unless it is already stopped. */
+  /**
+   * Records that a limit has been reached, and stops the search unless it is already stopped, or goes on to find results that
+   * another process has counted.
+   */
   stopAtLimit(): void {
     this.recordLimitHit();
+    Atomics.store(this.memory, words.isLimitReached, 1);
+    if (Atomics.load(this.memory, words.pendingSent) === 0) this.#stopAtLimit();
+  }
+
+  #stopAtLimit(): void {
     Atomics.compareExchange(this.memory, words.stop, stopReasons.none, stopReasons.limit);
+  }
+
+  /** The search goes on past its limit until this many results are found that another process has counted and not written. */
+  awaitSent(count: number): void {
+    Atomics.store(this.memory, words.pendingSent, count);
+  }
+
+  /** Some result of another process may still have to be found. */
+  get hasPendingSent(): boolean {
+    return Atomics.load(this.memory, words.pendingSent) > 0;
+  }
+
+  /** One of them is found. */
+  settleSent(): void {
+    // Whoever reaches the limit at the same moment sees that none is pending, or this sees that the limit is reached.
+    if (Atomics.sub(this.memory, words.pendingSent, 1) === 1 && this.isLimitReached) this.#stopAtLimit();
+  }
+
+  /** No more matches are counted, although the search may go on. */
+  get isLimitReached(): boolean {
+    return Atomics.load(this.memory, words.isLimitReached) !== 0;
   }
 
   recordLimitHit(): void {

@@ -236,7 +236,7 @@ export interface BufferOwnerMessage {
 
 /**
  * Results that have been counted although they are not written yet: all up to `last`, of which those up to `shown` will
- * be written.
+ * be written. Results that another process has counted are written in any case.
  */
 export interface CountedResults {
   readonly last: ResultPosition;

@@ -233,9 +233,13 @@ function grown(words: Uint32Array): Uint32Array<ArrayBuffer> {
   return larger;
 }
 
+/** A record, and the word that says how it is used. */
+const slotBytes = markBytes + 4;
+
 /**
  * The results that another process has sent, in memory that all threads of a search read: open addressing, with at most half of
- * the slots in use. A slot has the words of a record, and a word that is 0 if it is free.
+ * the slots in use. A slot has the words of a record, and a word that is 0 if it is free, and 2 once the result is found. The last
+ * word counts the results that are not written completely.
  */
 export class SentMarks {
   readonly memory: SharedArrayBuffer;
@@ -247,14 +251,19 @@ export class SentMarks {
     assert(count <= marksMax, "no more marks than a search may have");
     let slotCount = 64;
     while (slotCount < 2 * count) slotCount *= 2;
-    return new SentMarks(new SharedArrayBuffer(slotCount * (markBytes + 4)));
+    return new SentMarks(new SharedArrayBuffer(slotCount * slotBytes + 4));
   }
 
   /** Reads what another one has added, in any thread. */
   constructor(memory: SharedArrayBuffer) {
     this.memory = memory;
     this.#words = new Uint32Array(memory);
-    this.#mask = memory.byteLength / (markBytes + 4) - 1;
+    this.#mask = (memory.byteLength - 4) / slotBytes - 1;
+  }
+
+  /** Results that another process has counted, and not written completely. */
+  get unwrittenCount(): number {
+    return this.#words[this.#words.length - 1];
   }
 
   add(records: Uint32Array): void {
@@ -268,14 +277,22 @@ export class SentMarks {
       : { shownRows: this.#words[at + 2], rowsDone: this.#words[at + 3] };
   }
 
+  /** Whether this is the first call for the result. */
+  settle(hash: Uint32Array): boolean {
+    const at = this.#find(hash[0], hash[1]);
+    return Atomics.compareExchange(this.#words, at + markWords, 1, 2) === 1;
+  }
+
   #add(records: Uint32Array, from: number): void {
     const at = this.#find(records[from], records[from + 1]);
     const words = this.#words;
+    const wasUnwritten = words[at + markWords] !== 0 && words[at + 3] !== allWritten;
     words[at] = records[from];
     words[at + 1] = records[from + 1];
     words[at + 2] = Math.max(words[at + 2], records[from + 2]);
     words[at + 3] = Math.max(words[at + 3], records[from + 3]);
     words[at + markWords] = 1;
+    words[words.length - 1] += Number(words[at + 3] !== allWritten) - Number(wasUnwritten);
   }
 
   /** The slot of the hash, or the free one where it belongs. */

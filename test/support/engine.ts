@@ -1,7 +1,7 @@
 import { setBit } from "../../src/base/bits.js";
 import { encodeSummaries } from "../../src/protocol/repository-summaries.js";
 import { batchBufferBytes, ResultWriter } from "../../src/eval/results/result-writer.js";
-import type { MarkOptions, ResultBatch, SelectedResult } from "../../src/protocol/result-batch.js";
+import { type MarkOptions, type ResultBatch, type SelectedResult, SentMarks } from "../../src/protocol/result-batch.js";
 import {
   noStats,
   type RepositorySelection,
@@ -197,6 +197,7 @@ export function runEngine(
     marks: given.marks,
   };
   const control = ControlBlock.allocate(0, 0, 0);
+  if (given.marks?.sent !== undefined) control.awaitSent(new SentMarks(given.marks.sent).unwrittenCount);
   const matches: MatchObject[] = [];
   const selected: SelectedResult[] = [];
   const stats = noStats();

@@ -281,6 +281,12 @@ export class ResultWriter {
     return this.#sent?.find(this.#templates.markHash(document, this.#templates.find(summary, revision)));
   }
 
+  /** A result that another process has counted is found, or cannot be written: the search need not go on for it. */
+  settleSent({ document, summary, revision }: Omit<ResultSource, "content">): void {
+    const hash = this.#templates.markHash(document, this.#templates.find(summary, revision));
+    if (this.#sent?.settle(hash) === true) this.#control.settleSent();
+  }
+
   /** Adds what another process has counted and not sent of a result. Returns false if it has sent everything. */
   addSent(source: ResultSource, rowFrom: number, rows: Rows, pathRows: Rows, sent: SentMark): boolean {
     if (sent.rowsDone === allWritten) return false;
@@ -489,9 +495,12 @@ class MatchLimits {
   readonly #control: ControlBlock;
   readonly #countMax: number;
   readonly #displayMax: number;
+  /** Whether the search may go on when its limit is reached. */
+  readonly #goesOn: boolean;
 
-  constructor(control: ControlBlock, { matchCountMax, displayCountMax }: SearchOptions) {
+  constructor(control: ControlBlock, { matchCountMax, displayCountMax, marks }: SearchOptions) {
     this.#control = control;
+    this.#goesOn = marks?.sent !== undefined;
     this.#countMax = matchCountMax;
     this.#displayMax = displayCountMax;
   }
@@ -501,13 +510,14 @@ class MatchLimits {
     return this.#countMax - this.#control.matchCount;
   }
 
-  /** Whether more of the counted matches may be written. */
+  /** Whether more of the counted matches may be written, or of those that another process has counted. */
   get mayShow(): boolean {
-    return this.#control.displayedCount < this.#displayMax;
+    return this.#control.displayedCount < this.#displayMax || this.#control.hasPendingSent;
   }
 
   /** Counts up to `wanted` matches of what the limit leaves; stops the search when that is less. */
   count(wanted: number): number {
+    if (this.#goesOn && this.#control.isLimitReached) return 0;
     const before = this.#control.addMatches(wanted);
     const left = this.#countMax - before;
     if (left < wanted) this.#control.stopAtLimit();

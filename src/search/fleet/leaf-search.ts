@@ -220,6 +220,7 @@ export class LeafSearch implements FrameReceiver, SourceListener {
     const { plan, request, lane, timeoutsMs, isSuggestible, secret } = asked;
     const { matchCountMax = 0, displayCountMax = 0, optionsMax } = go ?? {};
     const control = ControlBlock.allocate(workerCount, this.#creditBytes, creditWaitMs);
+    if (this.#sent !== undefined) control.awaitSent(this.#sent.marks.unwrittenCount);
     const countMax = optionsMax ?? plan.resultOptions.map(() => undefined);
     const resultLimits = plan.resultOptions.length === 1 ? undefined : makeResultLimits(countMax);
     const limits = {
@@ -268,7 +269,7 @@ export class LeafSearch implements FrameReceiver, SourceListener {
 
   #stopRunning({ control, source }: Running): void {
     if (this.#stop?.reason === "limit") {
-      // What was counted is still written, also by slices that are parked.
+      // What was counted is still written, also by slices that are parked, and what another leaf has counted.
       control.stopAtLimit();
       return source.goOn();
     }
@@ -376,6 +377,7 @@ export class LeafSearch implements FrameReceiver, SourceListener {
     // The coordinator counts it for these options, too.
     if (found.seen.has(ofSearch)) return resultLimits !== undefined;
     found.seen.add(ofSearch);
+    if (control.isLimitReached) return false;
     if (control.addMatches(1) >= limits.matchCountMax) {
       control.stopAtLimit();
       return false;

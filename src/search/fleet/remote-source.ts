@@ -594,9 +594,9 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     if (!control.isStopped || control.isCancelled) return;
     this.#hasSentLimit = true;
     this.#sendStop("limit");
-    // Whoever owes nothing is not waited for.
+    // Whoever owes nothing is not waited for. One that goes on behind others may owe what they have counted.
     this.#limitWait = callAfter(limitGraceMs, () => {
-      if (this.#state === "closed" || this.#counts.matches > this.#receivedMatches) return;
+      if (this.#state === "closed" || this.#failovers > 0 || this.#counts.matches > this.#receivedMatches) return;
       this.#part = { ...this.#part, isRepeatable: false };
       this.#close();
     });

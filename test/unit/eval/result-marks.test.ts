@@ -72,7 +72,7 @@ function search(files: readonly TestDocument[], cut: number, query: string, give
     // The buffer is used again.
     batches.push({ ...batch, bytes: Uint8Array.from(batch.bytes) });
   };
-  runEngine(kernel, shards, planQuery(query, "standard"), { ...given, batchBytes: 2_000, onBatch: keep });
+  runEngine(kernel, shards, planQuery(query, "standard"), { batchBytes: 2_000, ...given, onBatch: keep });
   return { results: resultsIn(batches), batches };
 }
 
@@ -99,6 +99,9 @@ function matchesIn(batches: readonly ResultBatch[]): number {
   return batches.flatMap(({ tally }) => [...tally.repositories.values()]).reduce((sum, count) => sum + count, 0);
 }
 
+/** More than all results have. */
+const bytesMax = 2 ** 30;
+
 const secret = Buffer.alloc(16, "s");
 
 function sentIn(batches: readonly ResultBatch[]): SharedArrayBuffer {
@@ -106,6 +109,14 @@ function sentIn(batches: readonly ResultBatch[]): SharedArrayBuffer {
   const sent = SentMarks.allocate(records.reduce((sum, { length }) => sum + length / 4, 0));
   for (const some of records) sent.add(some);
   return sent.memory;
+}
+
+/** As if nothing of what is counted had been written. */
+function unwritten(batches: readonly ResultBatch[]): SentMarks {
+  const sent = SentMarks.allocate(batches.length * 100);
+  for (const { marks } of batches)
+    sent.add((marks?.records ?? new Uint32Array(0)).map((word, i) => (i % 4 === 3 ? 0 : word)));
+  return sent;
 }
 
 const setting = fc.record({
@@ -118,15 +129,18 @@ const setting = fc.record({
     "type:path a",
     "word or a",
   ),
-  credit: fc.constantFrom(undefined, 500),
+  credit: fc.constantFrom(undefined, 500, 1),
   chunkMatches: fc.boolean(),
+  batchBytes: fc.constantFrom(2_000, 200),
   cuts: fc.array(fc.nat({ max: 20 }), { minLength: 3, maxLength: 3 }),
   losses: fc.array(fc.nat({ max: 12 }), { minLength: 2, maxLength: 2 }),
 });
 
+const limit = fc.oneof(fc.nat({ max: 60 }), fc.nat({ max: 4_000 }));
+
 t.test("searches that go on behind others find what one search finds", async (t) => {
-  const property = fc.property(documents, setting, (files, { query, cuts, losses, credit, chunkMatches }) => {
-    const given = { chunkMatches, onDigest: () => undefined, ...(credit === undefined ? {} : { credit }) };
+  const property = fc.property(documents, setting, (files, { query, cuts, losses, credit, ...sizes }) => {
+    const given = { ...sizes, onDigest: () => undefined, ...(credit === undefined ? {} : { credit }) };
     const whole = search(files, cuts[0], query, given);
     const first = search(files, cuts[0], query, { ...given, marks: { secret, sent: undefined } });
     if (!isDeepStrictEqual(first.results, whole.results)) return false;
@@ -145,21 +159,92 @@ t.test("searches that go on behind others find what one search finds", async (t)
 });
 
 t.test("what is only counted is counted once, and as much is shown as may be", async (t) => {
-  const property = fc.property(documents, setting, fc.nat({ max: 40 }), (files, { query, cuts, losses }, display) => {
-    const given = { displayCountMax: display, marks: { secret, sent: undefined } };
+  const property = fc.property(
+    documents,
+    setting,
+    limit,
+    (files, { query, cuts, losses, credit, ...sizes }, display) => {
+      const given = {
+        ...sizes,
+        displayCountMax: display,
+        marks: { secret, sent: undefined },
+        credit: credit ?? bytesMax,
+      };
+      const all = matchesIn(search(files, cuts[0], query, {}).batches);
+      const passed = search(files, cuts[0], query, given).batches.slice(0, losses[0]);
+      const counted = matchesIn(passed);
+      const second = search([...files].reverse(), cuts[1], query, {
+        ...given,
+        displayCountMax: Math.max(0, display - counted),
+        marks: { secret, sent: sentIn(passed) },
+      });
+      const batches = [...passed, ...second.batches];
+      const results = resultsIn(batches);
+      const isOnce = new Set(results).size === results.length;
+      return isOnce && matchesIn(batches) === all && results.length === Math.min(all, display);
+    },
+  );
+  t.doesNotThrow(() => fc.assert(property, { numRuns: runs(100) }));
+});
+
+t.test("what was counted is written, also past the limit", async (t) => {
+  const property = fc.property(documents, setting, limit, (files, { query, cuts, losses, credit, ...sizes }, max) => {
+    const given = { ...sizes, matchCountMax: max, marks: { secret, sent: undefined }, credit: credit ?? bytesMax };
     const all = matchesIn(search(files, cuts[0], query, {}).batches);
     const passed = search(files, cuts[0], query, given).batches.slice(0, losses[0]);
     const counted = matchesIn(passed);
     const second = search([...files].reverse(), cuts[1], query, {
-      displayCountMax: Math.max(0, display - counted),
+      ...given,
+      matchCountMax: max - counted,
       marks: { secret, sent: sentIn(passed) },
     });
     const batches = [...passed, ...second.batches];
     const results = resultsIn(batches);
     const isOnce = new Set(results).size === results.length;
-    return isOnce && matchesIn(batches) === all && results.length === Math.min(all, display);
+    return isOnce && results.length === Math.min(all, max) && matchesIn(batches) === results.length;
   });
   t.doesNotThrow(() => fc.assert(property, { numRuns: runs(100) }));
+});
+
+t.test("a result that the limit cuts stays cut where one follows that was counted before", (t) => {
+  const lines = (count: number): string => Array.from({ length: count }, (_, i) => `word ${i}\n`).join("");
+  const file = (path: string, count: number): TestDocument => ({ path, content: lines(count), repositoryId: 1 });
+  const { batches } = search([file("p1", 3)], 0, "word", { marks: { secret, sent: undefined } });
+  const files = [file("a1", 5_000), file("a2", 5), file("p1", 3), file("a3", 5)];
+  const sent = unwritten(batches).memory;
+  for (const credit of [1, 100, bytesMax]) {
+    const shown = search(files, 0, "word", { displayCountMax: 4_500, marks: { secret, sent }, credit }).results;
+    const count = (path: string): number => shown.filter((one) => one.includes(` ${path} `)).length;
+    t.same(["a1", "a2", "p1", "a3"].map(count), [4_500, 0, 3, 0], `credit ${credit}`);
+  }
+  t.end();
+});
+
+t.test("a search ends at its limit once everything is found that was counted before", (t) => {
+  const shards = [["a1", "p1"], ["a2", "p2"], ["a3"]].map((paths) =>
+    testShard(
+      kernel,
+      paths.map((path) => ({ path, content: "word" })),
+      repositories,
+    ),
+  );
+  const batches: ResultBatch[] = [];
+  const plan = planQuery("word", "standard");
+  const only = testShard(
+    kernel,
+    ["p1", "p2"].map((path) => ({ path, content: "word" })),
+    repositories,
+  );
+  runEngine(kernel, [only], plan, { marks: { secret, sent: undefined }, onBatch: (batch) => batches.push(batch) });
+  const sent = unwritten(batches);
+  t.equal(sent.unwrittenCount, 2);
+  const found = runEngine(kernel, shards, plan, { matchCountMax: 0, marks: { secret, sent: sent.memory } });
+  t.same(
+    found.matches.map(({ path }) => path),
+    ["p1", "p2"],
+  );
+  t.same([found.limitHit, found.stats.shardsSearched], [true, 2]);
+  t.end();
 });
 
 t.test("marks of another commit, revision or search are others", (t) => {
