@@ -357,6 +357,11 @@ t.test("an assistant is authorized by a code", async (t) => {
   const refresh = { client_id: query["client_id"]!, grant_type: "refresh_token", refresh_token: second.refresh_token };
   t.equal((await site.form<Tokens>("/-/oauth/token", { ...refresh, scope: "user:all" })).body.error, "invalid_scope");
   t.equal((await site.callTool(`Bearer ${second.access_token}`)).status, 200, "which ends nothing");
+  await until("that is in the audit log", () =>
+    /"credential-refused".*invalid_scope: the program was granted the scope mcp, and no other/.test(
+      readFileSync(join(site.daemon.data, "audit.log"), "utf8"),
+    ),
+  );
   t.equal((await site.refresh(second.refresh_token)).error, "invalid_grant", "by another program");
   await site.form("/-/oauth/revoke", { client_id: query["client_id"]!, token: second.access_token });
   t.equal((await site.callTool(`Bearer ${second.access_token}`)).status, 401);
