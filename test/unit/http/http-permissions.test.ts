@@ -2,16 +2,18 @@
  * Private repositories over HTTP: each viewer's answer is compared, byte for byte but for times, with that of a daemon
  * that has only what the viewer may see. In `make test` that is the same daemon, later, when the rest was removed.
  */
+import { tmpdir } from "node:os";
 import { isDeepStrictEqual } from "node:util";
-import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import t, { type Test } from "tap";
 import type { Progress } from "../../../src/model/stream-events.js";
 import { dataDirectory, runCommand, testDaemon, type DaemonProcess } from "../../support/daemon.js";
 import { chosen, isFull } from "../../support/full-run.js";
-import { GitFixture } from "../../support/git-fixture.js";
+import type { FixtureFiles, GitFixture } from "../../support/git-fixture.js";
 import { fixture } from "../../support/git-mirror.js";
 import { serveHttp } from "../../support/http-remote.js";
+import { pointer, sha256 } from "../../support/lfs-server.js";
 import { until } from "../../support/waiting.js";
 
 interface Known {
@@ -37,7 +39,15 @@ const known: readonly Known[] = [
   },
   {
     name: "closed/both",
-    attributes: { private: true, readers: ["ANN", "core"], stars: 9, description: "shared" },
+    attributes: {
+      private: true,
+      readers: ["ANN", "core"],
+      stars: 9,
+      description: "shared",
+      lfs: true,
+      submodules: true,
+      submodulesFrom: [tmpdir()],
+    },
     seenBy: ["ann", "bob", "admin"],
   },
   { name: "closed/fork", attributes: {}, seenBy: ["bob", "admin"], listed: { private: true, fork: true } },
@@ -70,6 +80,10 @@ const queries = [
   "select:repo password",
   "nothing-of-this-kind",
   "password or needle count:50",
+  "borrowed or enormous",
+  "repo:has.content(enormous) needle",
+  "file:^lib/ type:path",
+  "type:symbol borrowed",
   "lang:markdown",
   "needle timeout:10s repo:core",
 ];
@@ -96,23 +110,51 @@ const documents: readonly (readonly [query: string, variables?: unknown])[] = [
     '{ search(query: "repo:^closed/core$ needle", version: V3) { results { matchCount alert { title description } } } }',
   ],
   [
+    '{ repository(name: "closed/both") { leftOut { lfsFilesCount submodulesCount } commit(rev: "main") { blob(path: "big.dat") { content lfs { byteSize } } lib: blob(path: "lib/lib.c") { content } tree(path: "lib") { entries { name } } } } }',
+  ],
+  [
+    'query { searchQueryAggregate(query: "enormous or borrowed or password") { aggregations(mode: REPO, limit: 9) { ... on ExhaustiveSearchAggregationResult { groups { label count } } } } }',
+  ],
+  [
     "{ repositoryStats { total cloned } statusMessages { __typename } repoMeta { keys(first: 10) { nodes totalCount } } }",
   ],
 ];
 
-function source(t: Test, { name }: Known): GitFixture {
-  const fixture = GitFixture.create();
-  t.teardown(() => fixture.remove());
+/** Bytes of files, names and archives. */
+const files = [
+  ...["closed/both/-/raw/a.txt", "closed/both/-/raw/big.dat", "closed/both/-/raw/lib/lib.c", "open/first/-/raw/a.txt"],
+  ...["closed/core/-/raw", "closed/both/-/raw?list=files", "closed/both/-/raw?format=tar"],
+  ...["closed/both@main/-/raw/lib?format=zip", "closed/fork/-/raw?format=zip"],
+];
+
+function source(t: Test, { name, attributes }: Known): GitFixture {
+  const made = fixture(t);
   const isClosed = name.startsWith("closed");
-  fixture.commit({
-    branch: "main",
-    files: {
-      "a.txt": `needle of ${name}\n`,
-      "README.md": "# open\n",
-      ...(isClosed ? { "secret.txt": "password needle\n" } : {}),
-    },
-  });
-  return fixture;
+  const files: FixtureFiles = {
+    "a.txt": `needle of ${name}\n`,
+    "README.md": "# open\n",
+    ...(isClosed ? { "secret.txt": "password needle\n" } : {}),
+    ...(attributes["lfs"] === true ? borrowedFiles(t, made) : {}),
+  };
+  made.commit({ branch: "main", files });
+  return made;
+}
+
+/** A submodule, and a file in Git LFS with its contents. */
+function borrowedFiles(t: Test, { path }: GitFixture): FixtureFiles {
+  const lib = fixture(t);
+  const pin = lib.commit({ branch: "main", files: { "lib.c": "int borrowed(void) { return 0; }\n" } });
+  const contents = "enormous needle\n";
+  const oid = sha256(contents);
+  const object = join(path, "lfs/objects", oid.slice(0, 2), oid.slice(2, 4), oid);
+  mkdirSync(dirname(object), { recursive: true });
+  writeFileSync(object, contents);
+  return {
+    ".gitattributes": "*.dat filter=lfs\n",
+    ".gitmodules": `[submodule "lib"]\n\tpath = lib\n\turl = ${lib.path}\n`,
+    "big.dat": pointer(contents),
+    lib: { gitlink: pin },
+  };
 }
 
 /** A code host, in the shapes of Gitea, with the repositories that are `listed`. */
@@ -314,6 +356,11 @@ async function answersOf(
       headers,
     });
     answers.set(query, comparable(await response.text()));
+  }
+  for (const path of files.filter((_, i) => isAsked(i))) {
+    const response = await fetch(`${daemon.url}/${path}`, { headers });
+    const bytes = Buffer.from(await response.arrayBuffer()).toString("latin1");
+    answers.set(path, [response.status, response.headers.get("etag"), bytes].join("\n"));
   }
   for (const [query, variables] of documents.filter((_, i) => isAsked(i))) {
     const response = await fetch(`${daemon.url}/.api/graphql`, {
@@ -753,10 +800,35 @@ function matrix(name: string, number: number): readonly Asked[] {
     graphql("watches", "query ($q: String!) { search(query: $q, version: V3) { results { sparkline } } }", {
       q: `${repository} type:diff needle`,
     }),
+    graphql(
+      "counts by repository",
+      "query ($q: String!) { searchQueryAggregate(query: $q) { aggregations(mode: REPO, limit: 9) { __typename ... on ExhaustiveSearchAggregationResult { groups { label count } } } } }",
+      { q: `"of ${name}"` },
+    ),
+    graphql("uploaded indexes", "query ($id: ID!) { preciseIndexes(repo: $id, first: 9) { totalCount } }"),
+    graphql("services", "query ($id: ID!) { externalServices(first: 9, repo: $id) { totalCount } }"),
+    graphql("jobs of permissions", "query ($id: ID!) { permissionsSyncJobs(first: 9, repoID: $id) { totalCount } }"),
+    graphql("search jobs by text", "query ($name: String!) { searchJobs(first: 9, query: $name) { totalCount } }"),
+    graphql("users by text", "query ($name: String!) { users(first: 9, query: $name) { totalCount } }"),
+    graphql("teams by text", "query ($name: String!) { teams(first: 9, search: $name) { totalCount } }"),
+    graphql(
+      "places of a batch spec",
+      "query ($spec: String!) { resolveWorkspacesForBatchSpec(batchSpec: $spec) { repository { name } branch { name } } }",
+      { spec: JSON.stringify({ name: "n", on: [{ repository: name }, { repositoriesMatchingQuery: repository }] }) },
+    ),
+    graphql(
+      "owners of ids",
+      "query ($id: ID!) { namespace(id: $id) { __typename } settingsSubject(id: $id) { __typename } }",
+    ),
+    graphql(
+      "contents of submodules and of Git LFS",
+      'query ($name: String!) { repository(name: $name) { leftOut { lfsFilesCount } commit(rev: "main") { blob(path: "big.dat") { content lfs { byteSize } } } } }',
+    ),
     graphql("metadata", "query ($name: String!) { repoMeta { key(key: $name) { values(first: 9) { nodes } } } }"),
     { surface: "raw", path: `/${name}/-/raw/a.txt` },
     { surface: "raw", path: `/${name}/-/raw`, method: "HEAD" },
     { surface: "raw", path: `/${name}@main/-/raw/none.txt` },
+    { surface: "raw", path: `/${name}/-/raw?list=files` },
     { surface: "raw as text", path: `/${name}/-/raw/a.txt?as=text` },
     { surface: "raw of a size", path: `/${name}/-/raw/a.txt?maxBytes=9` },
     { surface: "raw part", path: `/${name}/-/raw/a.txt`, headers: { range: "bytes=0-1" } },
@@ -801,6 +873,9 @@ function matrix(name: string, number: number): readonly Asked[] {
     tool("get_contributor_repos", { author: name }),
     tool("go_to_definition", { repo: name, path: "a.txt", symbol: "needle", line: 1 }),
     tool("find_references", { repo: name, path: "a.txt", symbol: "needle" }),
+    tool("find_implementations", { repo: name, path: "a.txt", symbol: "needle", line: 1 }),
+    tool("list_refs", { repo: name }),
+    tool("nls_search", { query: `text of ${name}` }),
   ];
 }
 
@@ -964,6 +1039,38 @@ function added(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, n
   return Object.fromEntries([...after].map(([name, value]) => [name, value - (before.get(name) ?? 0)]));
 }
 
+/** Fields of `Query` that are about no repository, and about nothing that somebody has found in one. */
+const otherFields: readonly string[] = [
+  ...["authorizedUserRepositories", "usersWithPendingPermissions", "invitationByToken", "pendingInvitations"],
+  ...["autocompleteMembersSearch", "temporarySettings", "savedSearchList", "searchJobs", "renderMarkdown"],
+  ...["highlightCode", "viewerSettings", "viewerConfiguration", "site", "evaluateFeatureFlag", "evaluateFeatureFlags"],
+  ...["evaluatedFeatureFlags", "featureFlags", "clientConfiguration", "enterpriseLicenseHasFeature", "executors"],
+  ...["maxUnlicensedChangesets", "batchChanges", "codeownersIngestedFiles", "defaultSearchContext", "team", "user"],
+  ...["organizations", "repositoryStats", "statusMessages"],
+];
+
+/** Whatever is added to GraphQL or for assistants is asked here, too. */
+async function checkColumns(t: Test, daemon: DaemonProcess, questions: readonly Asked[]): Promise<void> {
+  const call = { jsonrpc: "2.0", id: 1, method: "tools/list", params: {} };
+  const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+  const body = JSON.stringify(call);
+  const told = await (await fetch(`${daemon.url}/.api/mcp/all`, { method: "POST", headers, body })).text();
+  const tools = [...told.matchAll(/"name":"([a-z_]+)"/g)].map(([, name]) => name ?? "");
+  t.ok(tools.length > 10);
+  const asked = questions.map(({ body: text = "" }) => text).join("\n");
+  for (const name of tools) t.ok(asked.includes(`"name":"${name}"`), `the tool ${name} is asked`);
+  const introspection = JSON.stringify({ query: "{ __schema { queryType { fields { name } } } }" });
+  const schema = await (await fetch(`${daemon.url}/.api/graphql`, { method: "POST", body: introspection })).text();
+  const fields = [...schema.matchAll(/"name":"([A-Za-z]+)"/g)].map(([, name]) => name ?? "");
+  t.ok(fields.length > 30);
+  const isAsked = (name: string): boolean => new RegExp(`[{ ]${name}(?:\\(| \\{)`).test(asked);
+  t.same(
+    fields.filter((name) => !isAsked(name) && !otherFields.includes(name)),
+    [],
+    "each field of Query is asked",
+  );
+}
+
 /** For each way to ask, and each viewer: the answer of what is hidden is that of what does not exist. */
 async function checkMatrix(t: Test, { daemon, forge, tokens }: Site): Promise<void> {
   const admin = tokens.get("admin")!;
@@ -993,6 +1100,14 @@ async function checkMatrix(t: Test, { daemon, forge, tokens }: Site): Promise<vo
   await forge.setReaders(daemon, ["robert"], "bob");
   // Nothing else ends it.
   await stream.ended;
+  const readersInAudit = (): unknown[] =>
+    readFileSync(join(daemon.data, "audit.log"), "utf8")
+      .split("\n")
+      .filter((line) => line.includes('"readers-changed"') && line.includes(`"${hiddenName}"`))
+      .map((line) => (JSON.parse(line) as { readonly readers: unknown }).readers);
+  await until("the audit log has what has ended it", () =>
+    isDeepStrictEqual(readersInAudit().slice(-2), [["bob", "former"], ["bob"]]),
+  );
   t.match(
     stream.text(),
     /event: error\ndata: .*\n\n(event: done\ndata: \{\}\n\n)?$/,
@@ -1044,6 +1159,7 @@ async function checkMatrix(t: Test, { daemon, forge, tokens }: Site): Promise<vo
   const stored = await storeThings(t, daemon, withToken(tokens.get("bob")));
   const absentThings = changedIds(stored);
   const questions = [...matrix(hiddenName, 2), ...byOthersIds(stored)];
+  await checkColumns(t, daemon, questions);
   const absentQuestions = [...matrix(absentName, missingNumber), ...byOthersIds(absentThings)];
   const surfaces = [...new Set(questions.map(({ surface }) => surface))];
   const others = ["anonymous", "sudo as a user", "member"];
