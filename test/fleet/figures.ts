@@ -123,7 +123,7 @@ function rows(fleet: FailoverSite, hosts: readonly Host[], owner: Owner): readon
     },
     {
       what: "the hop, of a million matches",
-      must: "≥ 400 MiB/s; ≤ 1.5 ms of processor time of the coordinator a MiB",
+      must: "≤ 1.5 ms of processor time of the coordinator a MiB; how fast it is depends on what all nodes share here",
       measure: async () => hopThroughput(coordinator, await alone),
     },
     {
@@ -206,11 +206,14 @@ async function survive(
   const added: number[] = [];
   const before = await coordinator.metric("trawl_fleet_failovers_total");
   for (let round = 0; round < faultRounds; round++) {
-    const answer = await search(coordinator, ((round + 0.5) / faultRounds) * fleet.bytesMin, begin);
-    const fault = faultsOf(answer, fleet.matchCount);
-    if (fault !== "") wrong.push(fault);
-    added.push(answer.ms - usualMs);
-    await end();
+    try {
+      const answer = await search(coordinator, ((round + 0.5) / faultRounds) * fleet.bytesMin, begin);
+      const fault = faultsOf(answer, fleet.matchCount);
+      if (fault !== "") wrong.push(fault);
+      added.push(answer.ms - usualMs);
+    } finally {
+      await end();
+    }
     await until("it is asked again", async () => {
       await search(coordinator, 0, () => undefined, "needle repo:^r1$ file:/1.txt count:5");
       return await isConnected(fleet);
@@ -271,7 +274,6 @@ async function hopThroughput(node: DaemonProcess, alone: DaemonProcess): Promise
   const speed = median(({ mib, ms }) => (1_000 * mib) / ms);
   const direct = median(({ mib, directMs }) => (1_000 * mib) / directMs);
   const figure = `${speed.toFixed(0)} MiB/s (direct ${direct.toFixed(0)}), ${perMib.toFixed(2)} ms a MiB`;
-  // How fast depends on the processors that all nodes and the client share here; the processor time does not.
   return [figure, perMib <= 1.5];
 }
 

@@ -7,16 +7,14 @@ import { fileURLToPath } from "node:url";
 
 const inside = "TRAWL_FLEET_TEST_INSIDE";
 
+/** Names of network namespaces are files in /run/netns. */
+const ownFolder = "mount -t tmpfs tmpfs /run && mkdir /run/netns";
+
 if (process.env[inside] === undefined) {
-  // What is made in the two namespaces goes with them.
-  const enter = ["--net", "--mount", "--propagation", "private", "--"];
-  const possible = spawnSync(
-    "unshare",
-    [...enter, "sh", "-c", "mkdir -p /run/netns && ip link add name bridge0 type bridge"],
-    {
-      encoding: "utf8",
-    },
-  );
+  // What is made in the namespaces goes with them, and so does each process: also one that is stopped.
+  const enter = "--net --mount --propagation private --pid --fork --kill-child --mount-proc --".split(" ");
+  const probe = `${ownFolder} && ip link add name bridge0 type bridge`;
+  const possible = spawnSync("unshare", [...enter, "sh", "-c", probe], { encoding: "utf8" });
   if (possible.status !== 0) {
     const reason = (possible.error?.message ?? possible.stderr).trim().split("\n")[0] ?? "";
     process.stdout.write(
@@ -30,8 +28,7 @@ if (process.env[inside] === undefined) {
     process.exitCode = status ?? 1;
   }
 } else {
-  execFileSync("mkdir", ["-p", "/run/netns"]);
-  execFileSync("mount", ["-t", "tmpfs", "tmpfs", "/run/netns"]);
+  execFileSync("sh", ["-c", ownFolder]);
   const { runFigures } = await import("./figures.js");
   process.exitCode = (await runFigures()) ? 0 : 1;
 }
