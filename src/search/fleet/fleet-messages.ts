@@ -1,3 +1,4 @@
+import { deserialize, serialize } from "node:v8";
 import { TrawlError } from "../../base/errors.js";
 import { isObject } from "../../base/is-object.js";
 import { fileKinds } from "../../model/file-kind.js";
@@ -28,12 +29,13 @@ import type { Listed, SearchPart } from "../source/search-part.js";
 /**
  * What is said over a channel of one search.
  *
- *     coordinator → leaf    ask (body: Asked), sent*, go, credit*, late*, stop
+ *     coordinator → leaf    ask (body: Asked), pins*, sent*, go, credit*, late*, stop
  *     leaf → coordinator    prepared, (batch | found | state)*, end; or failed, or refused before end
  *
  * Or, between nodes that should have the same repositories: `compare`, and `holds`.
  *
- * The leaf chooses its repositories for `ask`, says what it has chosen, and searches after `go`, which may follow `ask` at once.
+ * The leaf chooses its repositories for `ask`, when it has all `pins` that were announced, says what it has chosen, and searches
+ * after `go`, which may follow at once.
  * After `stop` it ends as soon as it can.
  */
 
@@ -44,8 +46,8 @@ export interface Asked {
   readonly lane: Lane;
   readonly timeoutsMs: readonly number[];
   readonly isSuggestible: boolean;
-  /** Of which results are known already, from another leaf. */
-  readonly pinned: readonly PinnedRevision[];
+  /** Revisions of which results are known already, from another leaf: they follow. */
+  readonly pinnedCount: number;
   /** The secret of marks; undefined if results need none, because nobody else could go on behind them. */
   readonly secret: Uint8Array | undefined;
   /** Records of marks that follow. */
@@ -60,6 +62,14 @@ export const wireReceiptItemsMax = 100;
 
 /** Repositories that a node lists, if it has no more, for one that should have the same. */
 export const holdingsItemsMax = 1_000;
+
+/** Revisions that a search may pin, and UTF-16 units of all of them. Whoever has results of more cannot go on elsewhere. */
+export const pinnedCountMax = 100_000;
+export const pinnedUnitsMax = 4 * 1024 * 1024;
+
+/** In one message. */
+const pinsCountMax = 1_000;
+const pinsUnitsMax = 64 * 1024;
 
 /** More than any coordinator grants or returns at once. */
 export const creditBytesMax = 1024 * 1024 * 1024;
@@ -85,7 +95,7 @@ const asked = object({
   request: object({ query: text(1024 * 1024), receipt: choice(["none", "report", "strict"]), viewer }),
   timeoutsMs: list(positive, optionsMax),
   isSuggestible: flag,
-  pinned: list(object({ repository: name, typed: name, commit: text(64) }), entriesMax),
+  pinnedCount: atMost(pinnedCountMax),
   sentCount: atMost(marksMax),
   secret: optional((value, place) => {
     if (value instanceof Uint8Array && value.length === secretBytes) return value;
@@ -106,6 +116,38 @@ export const askHead = object({
   /** Bytes of results that the leaf may send before the coordinator returns credit. */
   creditBytes: atMost(creditBytesMax),
 });
+
+/** The body has revisions to pin, as `v8.serialize` writes them. */
+export const pinsHead = object({ kind: choice(["pins"]) });
+
+const pins: Shape<readonly PinnedRevision[]> = list(
+  object({ repository: name, typed: name, commit: text(64) }),
+  pinsCountMax,
+);
+
+/** Throws `bad-request`. */
+export function readPins(body: Uint8Array): readonly PinnedRevision[] {
+  return pins(deserialize(body), "pins");
+}
+
+export function unitsOfPin({ repository, typed, commit }: PinnedRevision): number {
+  return repository.length + typed.length + commit.length;
+}
+
+/** The bodies of messages. */
+export function* writePins(pinned: readonly PinnedRevision[]): Generator<Uint8Array, void> {
+  let [piece, units]: [PinnedRevision[], number] = [[], 0];
+  for (const pin of pinned) {
+    const pinUnits = unitsOfPin(pin);
+    if (piece.length > 0 && (piece.length === pinsCountMax || units + pinUnits > pinsUnitsMax)) {
+      yield serialize(piece);
+      [piece, units] = [[], 0];
+    }
+    piece.push(pin);
+    units += pinUnits;
+  }
+  if (piece.length > 0) yield serialize(piece);
+}
 
 /** The body has marks of results that another leaf has counted and sent. */
 export const sentHead = object({ kind: choice(["sent"]) });
@@ -310,6 +352,7 @@ const fromLeaf = {
 const fromCoordinator = {
   compare: compareHead,
   ask: askHead,
+  pins: pinsHead,
   sent: sentHead,
   go: goHead,
   credit: creditHead,

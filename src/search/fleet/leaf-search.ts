@@ -12,7 +12,7 @@ import type { Frame } from "../../wire/frames.js";
 import { creditWaitMs, type SearchLimits } from "../limits/search-limits.js";
 import type { LateQueries, SearchSource, SourceListener, SourcedBatch, FoundResult } from "../source/search-source.js";
 import type { ReceiptPart } from "../source/receipt-part.js";
-import type { ChosenHere, LeafServices } from "../source/search-fleet.js";
+import type { ChosenHere, LeafServices, PinnedRevision } from "../source/search-fleet.js";
 import {
   type Asked,
   type CoordinatorMessage,
@@ -21,8 +21,11 @@ import {
   cutReceipt,
   type LeafCounts,
   type LeafMessage,
+  pinnedUnitsMax,
+  readPins,
   toCoordinatorMessage,
   toLeafMessage,
+  unitsOfPin,
   type WireReceipt,
   wireReceiptItemsMax,
   readMarks,
@@ -68,6 +71,10 @@ export class LeafSearch implements FrameReceiver, SourceListener {
   /** Whether no search is wanted, but what this node has. */
   #isComparing = false;
   #creditBytes = 0;
+  /** Revisions of which another leaf has sent results. */
+  readonly #pinned: PinnedRevision[] = [];
+  #pinnedUnits = 0;
+  #timeoutMs = 0;
   /** Marks of results that another leaf has sent. */
   #sent: { readonly marks: SentMarks; left: number } | undefined;
   #chosen: ChosenHere | undefined;
@@ -121,13 +128,15 @@ export class LeafSearch implements FrameReceiver, SourceListener {
         this.#asked = requireAsked(deserialize(body));
         if (this.#asked.sentCount > 0)
           this.#sent = { marks: SentMarks.allocate(this.#asked.sentCount), left: this.#asked.sentCount };
-        void this.#prepare(this.#asked, message.timeoutMs);
-        return;
+        this.#timeoutMs = message.timeoutMs;
+        return this.#prepareIfTold(this.#asked);
+      case "pins":
+        return this.#addPins(body);
       case "sent":
-        assertTurn(this.#asked !== undefined && this.#go === undefined, "sent");
+        assertTurn(this.#isTold && this.#go === undefined, "sent");
         return this.#addSent(body);
       case "go":
-        assertTurn(this.#asked !== undefined && this.#go === undefined && (this.#sent?.left ?? 0) === 0, "go");
+        assertTurn(this.#isTold && this.#go === undefined && (this.#sent?.left ?? 0) === 0, "go");
         this.#go = message;
         return this.#begin();
       case "credit":
@@ -148,6 +157,25 @@ export class LeafSearch implements FrameReceiver, SourceListener {
       default:
         unreachable(message);
     }
+  }
+
+  /** Whether all revisions to pin have come. */
+  get #isTold(): boolean {
+    return this.#pinned.length === this.#asked?.pinnedCount;
+  }
+
+  #addPins(body: Uint8Array): void {
+    const [asked, pins] = [this.#asked, readPins(body)];
+    assertTurn(asked !== undefined && !this.#isTold && pins.length > 0, "pins");
+    this.#pinnedUnits += pins.reduce((sum, pin) => sum + unitsOfPin(pin), 0);
+    if (this.#pinned.length + pins.length > asked.pinnedCount || this.#pinnedUnits > pinnedUnitsMax)
+      throw new TrawlError("bad-request", "more pinned revisions than were announced, or longer ones");
+    this.#pinned.push(...pins);
+    this.#prepareIfTold(asked);
+  }
+
+  #prepareIfTold(asked: Asked): void {
+    if (this.#isTold) void this.#prepare(asked, this.#timeoutMs);
   }
 
   #addSent(body: Uint8Array): void {
@@ -186,10 +214,10 @@ export class LeafSearch implements FrameReceiver, SourceListener {
     this.#end();
   }
 
-  async #prepare({ plan, request, pinned }: Asked, timeoutMs: number): Promise<void> {
+  async #prepare({ plan, request }: Asked, timeoutMs: number): Promise<void> {
     try {
       const isWanted = (): boolean => !this.#channel().isClosed;
-      const chosen = await this.#environment.searcher.chooseHere(plan, request, timeoutMs, isWanted, pinned);
+      const chosen = await this.#environment.searcher.chooseHere(plan, request, timeoutMs, isWanted, this.#pinned);
       if (chosen === undefined || this.#isOver) {
         chosen?.release();
         return this.#end();
@@ -448,7 +476,7 @@ export class LeafSearch implements FrameReceiver, SourceListener {
 }
 
 /** Throws `bad-request`, which closes the channel, at a message that may not come at this moment. */
-function assertTurn(isExpected: boolean, kind: string): void {
+function assertTurn(isExpected: boolean, kind: string): asserts isExpected {
   if (!isExpected) throw new TrawlError("bad-request", `a message ${kind} out of turn`);
 }
 

@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import { serialize } from "node:v8";
-import { TrawlError } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
 import { unreachable } from "../../base/assert.js";
 import { callAfter, type PendingCall } from "../../base/deadline.js";
+import { workInSteps } from "../../base/yielding.js";
+import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { Omission, ReceiptPage, ReceiptRepository } from "../../model/stream-events.js";
 import { emptyDigest } from "../../native/kernel/result-digest.js";
 import { takenMatches } from "../../protocol/control-block.js";
@@ -22,13 +23,17 @@ import {
   type LeafCounts,
   type LeafMessage,
   noCounts,
+  pinnedCountMax,
+  pinnedUnitsMax,
   readMarks,
   readTally,
   sentRecordsMax,
   toCoordinatorMessage,
   toLeafMessage,
+  unitsOfPin,
   type WireReceipt,
   type WireTally,
+  writePins,
 } from "./fleet-messages.js";
 
 /** Credit is returned in amounts of this, and all of it when the client has read everything. */
@@ -45,6 +50,15 @@ const heldHeadBytesMin = 4 * 1024 * 1024;
 
 /** How often a search goes on at another node: nodes that die one after the other must not hold it up for ever. */
 const failoversMax = 4;
+
+/** Nodes that may be lost while they search: what two of them die of, others would die of, too. */
+const lostInSearchMax = 2;
+
+/** A record of a result that an earlier batch has counted comes with so many bytes of it. */
+const continuedBytesMin = 32;
+
+/** Records of results that were written as far as they are shown when a batch ended: one of each thread, at most. */
+const continuedSlack = 16;
 
 /** What a message takes of the memory for messages that wait, beside its body. */
 const heldMessageBytes = 256;
@@ -88,7 +102,8 @@ export interface SharedSearch {
  *
  * If a leaf is lost and another node has the same repositories, that one is asked to go on. Its shards are others, so what was
  * passed on is told by marks: it searches everything again, and neither counts nor writes what has a mark. Of the commits of which
- * there are results it searches no others. What was counted and not passed on is taken from the counts again.
+ * there are results it searches no others. What was counted and not passed on is taken from the counts again. Each node is asked
+ * once, and after two were lost while they searched, no other one is.
  */
 export class RemoteSource implements SearchSource, FrameReceiver {
   readonly changes = undefined;
@@ -136,6 +151,10 @@ export class RemoteSource implements SearchSource, FrameReceiver {
   readonly #idsHere = new Map<number, number>();
   readonly #passed: PassedResults;
   #failovers = 0;
+  /** Nodes that were lost after they had begun. */
+  #lostInSearch = 0;
+  /** Whether the node that is asked has sent marks. */
+  #hasMarksOfNode = false;
   /** What the nodes that were asked before had chosen, and this one does not have. */
   #chosenBefore: Listed<string> | undefined;
   #missingHere: Listed<ExcludedRepository> = { count: 0, first: [] };
@@ -161,9 +180,9 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     if (isShared(search.limits)) this.#held = new HeldMessages();
     this.#channel = this.#node.open(this);
     this.#ask();
-    this.#go();
   }
 
+  /** What was passed on of other nodes is told in steps, because it may be long. */
   #ask(): void {
     const { plan, request, limits } = this.#search;
     const asked = { ...request, origin: undefined, viewer: { ...request.viewer, credential: undefined } };
@@ -171,10 +190,29 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     const passed = this.#passed;
     const secret = passed.hasMarks ? this.#shared.secret : undefined;
     const { pinned, recordCount: sentCount } = passed;
-    const body: Asked = { plan, request: asked, lane, timeoutsMs, isSuggestible, pinned, secret, sentCount };
+    const pinnedCount = pinned.length;
+    const body: Asked = { plan, request: asked, lane, timeoutsMs, isSuggestible, pinnedCount, secret, sentCount };
     const timeoutMs = Math.ceil(Math.max(...timeoutsMs));
     this.#send({ kind: "ask", timeoutMs, creditBytes: this.#shared.creditBytes }, serialize(body));
-    for (const records of passed.records()) this.#send({ kind: "sent" }, records);
+    this.#granted = this.#findLeft();
+    this.#state = "searching";
+    if (pinnedCount === 0 && sentCount === 0) return this.#go();
+    const [channel, pieces] = [this.#channel, tellPassed(writePins(pinned), passed.records())];
+    const isCurrent = (): boolean => this.#channel === channel && this.#state !== "closed";
+    workInSteps({
+      step: () => {
+        if (!isCurrent()) return true;
+        try {
+          const { done, value } = pieces.next();
+          if (done === true) this.#go();
+          else this.#send(...value);
+          return done === true;
+        } catch (error) {
+          this.#nameLost(errorMessage(error), "it could not be told what was found elsewhere");
+          return true;
+        }
+      },
+    });
   }
 
   /** What the limits of the search have left. */
@@ -195,9 +233,7 @@ export class RemoteSource implements SearchSource, FrameReceiver {
   }
 
   #go(): void {
-    this.#granted = this.#findLeft();
     const { matches, displayed, taken } = this.#granted;
-    this.#state = "searching";
     const optionsMax = this.#search.limits.resultLimits === undefined ? undefined : taken;
     this.#send({ kind: "go", matchCountMax: matches, displayCountMax: displayed, optionsMax });
   }
@@ -228,7 +264,7 @@ export class RemoteSource implements SearchSource, FrameReceiver {
       this.#askAgain();
   }
 
-  /** A leaf has no credit for heads, so they are counted apart. */
+  /** A leaf has no credit for heads and marks, so they are counted apart. */
   #isFull({ byteCount, headByteCount }: HeldMessages): boolean {
     const { creditBytes } = this.#shared;
     return (
@@ -264,7 +300,6 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     this.#sentLate.clear();
     this.#channel = this.#node.open(this);
     this.#ask();
-    this.#go();
   }
 
   get isActive(): boolean {
@@ -376,7 +411,9 @@ export class RemoteSource implements SearchSource, FrameReceiver {
   }
 
   closed(reason: string | undefined): void {
-    if (this.#state !== "closed") this.#lose(reason ?? "it ended before its search did", "it is not reachable");
+    if (this.#state === "closed") return;
+    if (this.#isPrepared) this.#lostInSearch++;
+    this.#lose(reason ?? "it ended before its search did", "it is not reachable");
   }
 
   #hold(held: HeldMessages, message: LeafMessage, body: Uint8Array, headBytes: number): void {
@@ -415,6 +452,7 @@ export class RemoteSource implements SearchSource, FrameReceiver {
       case "refused":
         return listener.refused(message.sentence);
       case "end":
+        this.#checkPart(message.part);
         this.#addCounts(message.counts);
         return this.#takeLastWords(message);
       case "holds":
@@ -431,9 +469,13 @@ export class RemoteSource implements SearchSource, FrameReceiver {
   }
 
   #takePart(part: SearchPart): void {
+    this.#checkPart(part);
+    this.#part = part;
+  }
+
+  #checkPart(part: SearchPart): void {
     const { plan } = this.#search;
     require(part.choices.length === plan.basicQueries.length, "choices of another query");
-    this.#part = part;
   }
 
   /** Names repositories that a node before this one has, and this one has not. */
@@ -467,9 +509,13 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     require(end >= 0, "marks that are longer than their message");
     const [marks, bytes] = [readMarks(body.subarray(end)), body.subarray(0, end)];
     require(hasObjects(bytes), "results that are no objects");
-    const repositories = [...parts, message.tally].flatMap((tally) => tally.repositories);
-    const matchCount = repositories.reduce((sum, [, , , count]) => sum + count, this.#receivedMatches);
+    const tallies = [...parts, message.tally];
+    const repositories = tallies.flatMap((tally) => tally.repositories);
+    const newMatches = repositories.reduce((sum, [, , , count]) => sum + count, 0);
+    const matchCount = this.#receivedMatches + newMatches;
     require(matchCount <= message.counts.matches, "more results than it has counted");
+    const recordsMax = newMatches + Math.floor(bytes.length / continuedBytesMin) + continuedSlack;
+    require(marks.length / markWords <= recordsMax, "marks of more results than it has counted");
     for (const [id, name] of repositories) this.#learn(id, name);
     const empty = new Uint8Array(0);
     const batches = [
@@ -483,8 +529,13 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     this.#addCounts(message.counts);
     // Nothing of it is wrong, so all of it is passed on.
     this.#receivedMatches = matchCount;
-    for (const [, repository, typed, , commit] of repositories) this.#passed.pin({ repository, typed, commit });
+    for (const [, repository, typed, count, commit] of repositories)
+      if (count > 0) this.#passed.pin({ repository, typed, commit });
     this.#passed.add(marks, bytes.length);
+    if (marks.length > 0) this.#hasMarksOfNode = true;
+    // Results without an owner have no marks in any search.
+    if (tallies.some((tally) => tally.unownedResults > 0 || (marks.length === 0 && countsAnything(tally))))
+      this.#passed.addUnmarked();
     const groupCredit = batches.reduce((sum, { tally }) => sum + creditOfBatch({ bytes: empty, tally }), 0);
     this.#owe(bytes.length + groupCredit);
     // The last one has the bytes of the message.
@@ -503,6 +554,8 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     const ownKey = kind === "owner" ? key : `${repositoryId}${key.slice(key.indexOf("@"))}`;
     const json = Buffer.from(this.#withFirstIds(body)).toString();
     if (kind === "directory") this.#passed.pin({ repository, typed: revision, commit: commitIn(json) });
+    // Another node would count it again, within what is left. Owners are counted by the coordinator only.
+    if (kind !== "owner" && isShared(this.#search.limits)) this.#passed.addUnmarked();
     const found = { key: ownKey, optionsIndex, repositoryId, repository, revision, kind, json: () => json };
     this.#root.listener.found(found);
   }
@@ -549,7 +602,7 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     if (this.#state === "searching" && this.#owedBytes > this.#shared.creditBytes * overdraftMax) this.#channel.pause();
   }
 
-  /** Adds what the leaf has counted since the last time to the counts of the search. */
+  /** Adds what the leaf has counted since the last time to the counts of the search: all of it, or nothing. */
   #addCounts(now: LeafCounts): void {
     const { control, limits } = this.#search;
     const before = this.#counts;
@@ -559,22 +612,32 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     };
     const { matches, displayed, taken } = this.#granted;
     require(now.matches <= matches && now.displayed <= displayed, "more matches than it was granted");
+    const [newMatches, newDisplayed] = [grown("matches"), grown("displayed")];
+    const [newKib, newTenths] = [grown("scannedKib"), grown("workerTenths")];
     const { resultLimits } = limits;
-    if (resultLimits !== undefined && now.taken !== undefined) {
-      require(now.taken.length === resultLimits.countMax.length, "limits of another query");
-      for (const [i, count] of now.taken.entries()) {
-        const added = count - (before.taken?.[i] ?? 0);
-        require(added >= 0 && count <= (taken[i] ?? 0), "more matches of a basic query than it was granted");
-        Atomics.add(resultLimits.taken, i, BigInt(added));
-      }
-    }
-    control.addMatches(grown("matches"));
-    control.addDisplayed(grown("displayed"));
-    control.addCost(grown("scannedKib"), grown("workerTenths"));
+    const takenNow = resultLimits === undefined ? [] : (now.taken ?? []);
+    const isComplete = now.taken === undefined || resultLimits?.countMax.length === takenNow.length;
+    require(resultLimits === undefined || isComplete, "limits of another query");
+    require(now.taken !== undefined ||
+      before.taken === undefined, "matches of basic queries that it does not tell any more");
+    const newTaken = takenNow.map((count, i) => count - (before.taken?.[i] ?? 0));
+    const isGranted = newTaken.every((added, i) => added >= 0 && takenNow[i] <= (taken[i] ?? 0));
+    require(isGranted, "more matches of a basic query than it was granted");
+    // Nothing of it is wrong, so all of it is added.
+    this.#addTaken(newTaken);
+    control.addMatches(newMatches);
+    control.addDisplayed(newDisplayed);
+    control.addCost(newKib, newTenths);
     this.#counts = now;
     if (!now.isLimitHit) return;
     control.recordLimitHit();
     if (control.matchCount >= limits.matchCountMax) control.stopAtLimit();
+  }
+
+  #addTaken(added: readonly number[]): void {
+    const { resultLimits } = this.#search.limits;
+    if (resultLimits === undefined) return;
+    for (const [i, count] of added.entries()) Atomics.add(resultLimits.taken, i, BigInt(count));
   }
 
   /** Tells the leaf which basic queries have run out of time. */
@@ -615,6 +678,9 @@ export class RemoteSource implements SearchSource, FrameReceiver {
   #failOver(reason: string, isWrong: boolean): boolean {
     const { control } = this.#search;
     if (this.#state !== "searching" || control.isStopped || this.#failovers >= failoversMax) return false;
+    if (this.#lostInSearch >= lostInSearchMax || this.#doubled !== undefined) return false;
+    // What has a mark is left out by all others, so marks of a liar hide what they like.
+    if (isWrong && this.#hasMarksOfNode) return false;
     if (!this.#passed.mayGoOn(this.#search.limits)) return false;
     const next = this.#others.shift();
     if (next === undefined) return false;
@@ -623,8 +689,8 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     onFailover();
     this.#channel.close();
     this.#returnCounts();
-    if (!isWrong) this.#others.push(this.#node);
     this.#node = next;
+    this.#hasMarksOfNode = false;
     this.#failovers++;
     this.#chosenBefore ??= this.#chosen;
     this.#chosen = undefined;
@@ -638,9 +704,13 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     this.#sentLate.clear();
     this.#idsHere.clear();
     this.#root.listener.scheduled();
-    this.#channel = next.open(this);
-    this.#ask();
-    this.#go();
+    try {
+      this.#channel = next.open(this);
+      this.#ask();
+    } catch (error) {
+      // The connection that has ended calls this: nobody else would catch it.
+      this.#nameLost(errorMessage(error), "it could not be asked");
+    }
     return true;
   }
 
@@ -660,6 +730,9 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     const { control } = this.#search;
     control.addMatches(Math.min(0, this.#receivedMatches - this.#counts.matches));
     control.addDisplayed(Math.min(0, this.#receivedMatches - this.#counts.displayed));
+    // Otherwise it is not known which basic queries have counted what was sent.
+    if (this.#receivedMatches === 0) this.#addTaken((this.#counts.taken ?? []).map((count) => -count));
+    this.#counts = noCounts;
   }
 
   #close(): void {
@@ -694,8 +767,10 @@ class HeldMessages {
     if (message.kind === "state") this.isParked = message.isParked;
     else if (message.kind === "end") this.end = message;
     else {
-      this.byteCount += body.length + heldMessageBytes;
-      this.headByteCount += headBytes;
+      // A leaf has no credit for marks, like heads.
+      const markByteCount = message.kind === "batch" ? Math.min(message.markBytes, body.length) : 0;
+      this.byteCount += body.length - markByteCount + heldMessageBytes;
+      this.headByteCount += headBytes + markByteCount;
       if (message.kind === "found") this.#foundCount++;
       this.messages.push({ message, body, headBytes });
     }
@@ -729,6 +804,7 @@ class PassedResults {
   readonly hasMarks: boolean;
   readonly #records: Uint32Array[] = [];
   readonly #pinned = new Map<string, PinnedRevision>();
+  #pinnedUnits = 0;
   recordCount = 0;
   #isComplete = true;
   #isEmpty = true;
@@ -745,7 +821,10 @@ class PassedResults {
     const { repository, typed, commit } = revision;
     if (commit === "") return;
     const key = `${repository}@${typed}`;
-    if (this.hasMarks && !this.#pinned.has(key)) this.#pinned.set(key, revision);
+    if (!this.hasMarks || !this.#isComplete || this.#pinned.has(key)) return;
+    this.#pinned.set(key, revision);
+    this.#pinnedUnits += unitsOfPin(revision);
+    if (this.#pinnedUnits > pinnedUnitsMax || this.#pinned.size > pinnedCountMax) this.addUnmarked();
   }
 
   add(marks: Uint32Array, byteCount: number): void {
@@ -759,7 +838,7 @@ class PassedResults {
     this.#forget();
   }
 
-  /** Something without marks was passed on. */
+  /** Something was passed on behind which nobody can go on: it has no marks, or too much was to be told. */
   addUnmarked(): void {
     this.#isEmpty = false;
     this.#isComplete = false;
@@ -769,6 +848,7 @@ class PassedResults {
   #forget(): void {
     this.#records.length = 0;
     this.#pinned.clear();
+    this.#pinnedUnits = 0;
     this.recordCount = 0;
   }
 
@@ -778,12 +858,31 @@ class PassedResults {
     return this.#isEmpty || (this.hasMarks && this.#isComplete && isCountable);
   }
 
-  /** All records, in messages. */
+  /** All records so far, in messages. */
   *records(): Generator<Uint8Array, void> {
-    for (const { buffer, byteLength } of this.#records)
+    for (const { buffer, byteLength } of [...this.#records])
       for (let from = 0; from < byteLength; from += sentRecordsMax * markBytes)
         yield new Uint8Array(buffer, from, Math.min(sentRecordsMax * markBytes, byteLength - from));
   }
+}
+
+/** The messages about what was passed on. */
+function* tellPassed(
+  pins: Iterable<Uint8Array>,
+  records: Iterable<Uint8Array>,
+): Generator<[CoordinatorMessage, Uint8Array], void> {
+  for (const body of pins) yield [{ kind: "pins" }, body];
+  for (const body of records) yield [{ kind: "sent" }, body];
+}
+
+function countsAnything(tally: WireTally): boolean {
+  const { repositories, languages, fileKinds, symbolKinds, groups } = tally;
+  const counts = [tally.contentMatches, tally.symbolMatches, tally.pathMatches, ...fileKinds];
+  if (counts.some((count) => count > 0)) return true;
+  return (
+    repositories.some((one) => one[3] > 0) ||
+    [languages, symbolKinds, groups].some((list) => list.some((one) => one[1] > 0))
+  );
 }
 
 /** Results that are only counted, or that refer to others, have no marks. */

@@ -2,13 +2,14 @@ import { deserialize } from "node:v8";
 import t from "tap";
 import { sleep } from "../../../src/base/deadline.js";
 import { type Log, silentLog } from "../../../src/base/log.js";
-import { ownRequest } from "../../../src/model/search-request.js";
+import { ownRequest, type SearchRequest } from "../../../src/model/search-request.js";
 import { operatorViewer } from "../../../src/model/viewer.js";
 import type { Omission } from "../../../src/model/stream-events.js";
 import {
   ControlBlock,
   endTaking,
   makeResultLimits,
+  type ResultLimits,
   takeMatches,
   takenMatches,
 } from "../../../src/protocol/control-block.js";
@@ -23,12 +24,14 @@ import {
   noCounts,
   readTally,
   splitTally,
+  readPins,
   toLeafMessage,
+  writePins,
   writeTally,
 } from "../../../src/search/fleet/fleet-messages.js";
 import { type RemoteNode, RemoteSource, replaceIds } from "../../../src/search/fleet/remote-source.js";
 import { searchLimits } from "../../../src/search/limits/search-limits.js";
-import { nodeIdSpan } from "../../../src/search/source/search-fleet.js";
+import { nodeIdSpan, type PinnedRevision } from "../../../src/search/source/search-fleet.js";
 import type { SearchSource, SourceRoot } from "../../../src/search/source/search-source.js";
 import { FrameChannel, type FrameReceiver } from "../../../src/wire/frame-channel.js";
 import { type Frame, frameStart } from "../../../src/wire/frames.js";
@@ -53,12 +56,15 @@ interface Site {
   readonly nodes: readonly string[];
   readonly heard: Frame["head"][];
   readonly asked: () => Asked;
+  /** What it was told to pin. */
+  readonly pinned: readonly PinnedRevision[];
   readonly say: (message: object, body?: string | Buffer) => Promise<void>;
   readonly breakOff: () => Promise<void>;
   /** Gives the source its turn, unless it had it from the start. */
   readonly run: () => Promise<void>;
   /** What the log of the coordinator says. */
   readonly logged: readonly string[];
+  readonly limits: ResultLimits | undefined;
   readonly pace: { unreadBytes: number; pendingBytes: number };
   readonly ended: Promise<void>;
 }
@@ -67,8 +73,15 @@ interface Site {
  * A source whose leaf is the test, or that many replicas of it, of which the last one that was asked hears and speaks. Its search has a
  * limit of 10 matches unless the query says something else.
  */
-function site(query: string, claims: ReadonlyMap<string, string> = new Map(), isWaiting = false, replicas = 1): Site {
-  const request = { ...ownRequest(query, operatorViewer, ""), receipt: "report" } as const;
+function site(
+  query: string,
+  claims: ReadonlyMap<string, string> = new Map(),
+  isWaiting = false,
+  replicas = 1,
+  more: Partial<SearchRequest> = {},
+  brokenNode = -1,
+): Site {
+  const request = { ...ownRequest(query, operatorViewer, ""), receipt: "report", ...more } as const;
   const limits = searchLimits(plan(query), request, { defaultCount: 10, defaultTimeoutMs: 1000, maxTimeoutMs: 1000 });
   const control = ControlBlock.allocate(1, 1000, 1);
   let leaf: FrameChannel | undefined;
@@ -76,12 +89,17 @@ function site(query: string, claims: ReadonlyMap<string, string> = new Map(), is
   const [texts, sent, nodes]: [string[], Buffer[], string[]] = [[], [], []];
   const tallies: (readonly (readonly [string, number])[])[] = [];
   let asked: Asked | undefined;
+  const pinned: PinnedRevision[] = [];
   const open = (receiver: FrameReceiver): FrameChannel => {
     const [here, there] = streamPair();
     leaf = new FrameChannel(there, {
       frame: ({ head, body }) => {
         heard.push(head);
-        if (head["kind"] === "ask") asked = deserialize(body) as Asked;
+        if (head["kind"] === "ask") {
+          asked = deserialize(body) as Asked;
+          pinned.length = 0;
+        }
+        if (head["kind"] === "pins") pinned.push(...readPins(body));
         if (head["kind"] === "sent") sent.push(Buffer.from(body));
       },
       closed: () => undefined,
@@ -92,6 +110,7 @@ function site(query: string, claims: ReadonlyMap<string, string> = new Map(), is
     name: i === 0 ? "leaf" : `leaf${i}`,
     idBase: idBase * (i + 1),
     open: (receiver) => {
+      if (i === brokenNode) throw new Error("no channel");
       nodes.push(`leaf${i}`);
       return open(receiver);
     },
@@ -145,6 +164,7 @@ function site(query: string, claims: ReadonlyMap<string, string> = new Map(), is
       if (asked === undefined) throw new Error("the leaf was not asked");
       return asked;
     },
+    pinned,
     say: (message, body = "") => {
       leaf?.send(message, typeof body === "string" ? Buffer.from(body) : body);
       return settle();
@@ -154,6 +174,7 @@ function site(query: string, claims: ReadonlyMap<string, string> = new Map(), is
       return settle();
     },
     logged,
+    limits: limits.resultLimits,
     pace,
     run: () => source.run(),
     ended: isWaiting ? Promise.resolve() : source.run(),
@@ -579,7 +600,7 @@ function marked(base: number, matches: number, hash: number, more: object = {}):
 }
 
 t.test("a search whose leaf is lost goes on at a replica, behind what was passed on", async (t) => {
-  const { source, say, breakOff, control, asked, sent, nodes, texts, tallies, ended, heard } = site(
+  const { source, say, breakOff, control, asked, pinned, sent, nodes, texts, tallies, ended, heard } = site(
     "count:all x",
     new Map(),
     false,
@@ -591,16 +612,16 @@ t.test("a search whose leaf is lost goes on at a replica, behind what was passed
   await breakOff();
   t.same(nodes, ["leaf0", "failover", "leaf1"]);
   t.equal(control.matchCount, 2, "what was not passed on is not counted");
-  t.same(asked().pinned, [{ repository: "r", typed: "", commit: "c".repeat(40) }]);
+  t.same([asked().pinnedCount, pinned], [1, [{ repository: "r", typed: "", commit: "c".repeat(40) }]]);
   t.equal(asked().sentCount, 1);
   t.same([...new Uint32Array(new Uint8Array(Buffer.concat(sent)).buffer)], [7, 0, 2, allWritten]);
-  t.match(heard.slice(-3), [{ kind: "ask" }, { kind: "sent" }, { kind: "go" }]);
+  t.match(heard.slice(-4), [{ kind: "ask" }, { kind: "pins" }, { kind: "sent" }, { kind: "go" }]);
 
   await say(prepared("count:all x"));
   await say(...marked(2 * idBase, 2, 8));
   t.match(texts.at(-1), `"repositoryID":${idBase + 1},"repository":"r"`, "the client knows the repository by one id");
   t.same(tallies, [[[`${idBase + 1}@`, 2]], [[`${idBase + 1}@`, 2]]]);
-  await breakOff();
+  await say({ kind: "failed", reason: "it is stopping" });
   t.equal(asked().sentCount, 2, "the third one is told of both");
   await say(prepared("count:all x"));
   await say(end("count:all x", 0));
@@ -629,7 +650,8 @@ t.test("what a replica lacks is named, and so are all if none is left", async (t
   await gone.ended;
   t.same(
     gone.nodes.filter((node) => node !== "failover"),
-    ["leaf0", "leaf1", "leaf0", "leaf1", "leaf0"],
+    ["leaf0", "leaf1"],
+    "each is asked once",
   );
   const part = gone.source.part(late, true);
   t.equal(part.excluded.count, 2);
@@ -662,6 +684,202 @@ t.test("nobody goes on behind results without marks, or after the search was sto
   t.same(stopped.nodes, ["leaf0"]);
 });
 
+t.test("nobody goes on behind counts without marks", async (t) => {
+  const query = "count:all x";
+  const counted = tally([[idBase + 1, "r", "", 5, ""]]);
+  const unowned = { ...tally([]), unownedResults: 1, contentMatches: 0 };
+  const cases: readonly (readonly [string, Partial<SearchRequest>, object, readonly [object, Buffer] | undefined])[] = [
+    ["groups", { groups: { by: "repository", countMax: 10 } }, batch(5, { tally: counted }), undefined],
+    ["no marks", {}, batch(5, { tally: counted }), undefined],
+    ["without an owner", {}, batch(0, { tally: unowned }), undefined],
+    ["without an owner, and others", {}, {}, marked(idBase, 2, 7, { tally: { ...counted, ...unowned } })],
+  ];
+  for (const [name, more, message, pair] of cases) {
+    const { say, breakOff, nodes, source, tallies } = site(query, new Map(), false, 2, more);
+    await say(prepared(query));
+    await say(pair?.[0] ?? message, pair?.[1]);
+    await breakOff();
+    t.same([nodes, tallies.length], [["leaf0"], 1], name);
+    t.equal(source.part({ all: false, options: new Set() }, true).failures.count, 1, name);
+  }
+  const nothing = site(query, new Map(), false, 2);
+  await nothing.say(prepared(query));
+  await nothing.say(batch(0, { tally: { ...tally([]), contentMatches: 0 } }));
+  await nothing.breakOff();
+  t.same(nothing.nodes, ["leaf0", "failover", "leaf1"], "behind nothing, another goes on");
+  nothing.source.giveUp();
+});
+
+t.test("nobody goes on behind repositories and directories that count, within a limit", async (t) => {
+  const found = (resultKind: string) => ({
+    kind: "found",
+    key: resultKind === "owner" ? "@a" : `${idBase + 1}@`,
+    optionsIndex: 0,
+    repositoryId: idBase + 1,
+    repository: "r",
+    revision: "",
+    resultKind,
+  });
+  for (const [query, kind, goesOn] of [
+    ["count:5 select:repo x", "repository", false],
+    ["count:5 select:file.directory x", "directory", false],
+    ["count:5 select:file.owners x", "owner", true],
+    ["count:all select:repo x", "repository", true],
+  ] as const) {
+    const { say, breakOff, nodes, source } = site(query, new Map(), false, 2);
+    await say(prepared(query));
+    await say(found(kind), "{}");
+    await breakOff();
+    t.equal(nodes.length, goesOn ? 3 : 1, query);
+    source.giveUp();
+  }
+});
+
+t.test("many revisions are pinned in several messages, and of more than a bound nobody goes on", async (t) => {
+  const query = "count:all x";
+  for (const [count, length, goesOn] of [
+    [3_000, 100, true],
+    [30_000, 200, false],
+  ] as const) {
+    const { say, breakOff, nodes, pinned, heard, source } = site(query, new Map(), false, 2);
+    await say(prepared(query));
+    const commit = "c".repeat(40);
+    const name = (i: number): string => `${i}${"r".repeat(length)}`;
+    for (let from = 0; from < count; from += 3_000) {
+      const rows = Array.from({ length: 3_000 }, (_, i) => [idBase + from + i, name(from + i), "", 1, commit]);
+      const [head, body] = marked(idBase, from + 3_000, from, { tally: tally(rows) });
+      await say(head, body);
+    }
+    const unmarkedRow = tally([[idBase + count, name(count), "", 0, commit]]);
+    await say(batch(count, { tally: { ...unmarkedRow, contentMatches: 0 } }));
+    await breakOff();
+    for (let i = 0; i < 1_000 && goesOn && heard.at(-1)?.["kind"] !== "go"; i++)
+      await new Promise<void>((resolve) => void setImmediate(resolve));
+    t.same([nodes.length, pinned.length], goesOn ? [3, count] : [1, 0], "what was only named is not pinned");
+    t.equal(heard.filter(({ kind }) => kind === "pins").length > 1, goesOn);
+    source.giveUp();
+  }
+  for (const body of writePins([{ repository: "r".repeat(4_096), typed: "t", commit: "" }]))
+    t.equal(readPins(body).length, 1);
+});
+
+t.test("a replica that cannot be asked is named, and nothing is thrown", async (t) => {
+  const query = "count:all x";
+  const { say, breakOff, source, ended, nodes, logged } = site(query, new Map(), false, 2, {}, 1);
+  await say(prepared(query));
+  await breakOff();
+  await ended;
+  t.same(nodes, ["leaf0", "failover"]);
+  t.match(logged.join(), /no channel/);
+  t.equal(source.part({ all: false, options: new Set() }, true).failures.count, 1);
+});
+
+t.test("what basic queries with limits have counted is given back", async (t) => {
+  const query = "(repo:a x count:5) or (file:b y count:6) or (file:c z count:7)";
+  const taken = async (replicas: number): Promise<readonly (Frame["head"] | undefined)[]> => {
+    const { say, breakOff, heard, source, control, limits } = site(query, new Map(), false, replicas);
+    await say(prepared(query));
+    await say({ kind: "state", counts: counts(4, { displayed: 4, taken: [4, 3, 0] }), isParked: false });
+    t.same(
+      [0, 1].map((i) => takenMatches(limits as ResultLimits, i)),
+      [4, 3],
+    );
+    await breakOff();
+    t.same(
+      [0, 1].map((i) => takenMatches(limits as ResultLimits, i)),
+      [0, 0],
+    );
+    t.equal(control.matchCount, 0);
+    source.giveUp();
+    return heard.filter(({ kind }) => kind === "go");
+  };
+  t.match(await taken(2), [{ optionsMax: [5, 6] }, { optionsMax: [5, 6] }]);
+  t.equal((await taken(1)).length, 1, "for other sources");
+});
+
+t.test("of counts that cannot be, none is added", async (t) => {
+  const query = "(repo:a x count:5) or (file:b y count:6) or (file:c z count:7)";
+  for (const more of [
+    { displayed: 0 },
+    { displayed: 2, scannedKib: 1 },
+    { displayed: 2, taken: [3, 7, 0], scannedKib: 2 },
+  ]) {
+    const { say, source, control, limits, nodes } = site(query, new Map(), false, 2);
+    await say(prepared(query));
+    const first = { displayed: 2, taken: [1, 0, 0], scannedKib: 2 };
+    await say({ kind: "state", counts: counts(2, first), isParked: false });
+    await say({ kind: "state", counts: counts(4, { taken: [3, 3, 0], ...more }), isParked: false });
+    t.same([nodes.at(-1), control.matchCount, control.displayedCount], ["leaf1", 0, 0]);
+    t.same(
+      [0, 1].map((i) => takenMatches(limits as ResultLimits, i)),
+      [0, 0],
+    );
+    source.giveUp();
+  }
+});
+
+t.test("marks are not believed beyond the results that are counted", async (t) => {
+  const query = "count:all x";
+  const { say, ended, logged, nodes } = site(query, new Map(), false, 2);
+  await say(prepared(query));
+  const many = Buffer.alloc(1_000 * 16, 1);
+  await say(batch(1, { markBytes: many.length }), many);
+  t.match(logged.join(), /marks of more results than it has counted/);
+  t.equal(nodes.at(-1), "leaf1", "nothing of it was taken");
+  await say(prepared(query));
+  await say(...marked(2 * idBase, 2, 7));
+  await say(prepared(query));
+  await ended;
+
+  const liar = site(query, new Map(), false, 2);
+  await liar.say(prepared(query));
+  await liar.say(...marked(idBase, 2, 7));
+  await liar.say(prepared(query));
+  await liar.ended;
+  t.same(liar.nodes, ["leaf0"], "nobody leaves out what a liar has marked");
+  t.equal(liar.source.part({ all: false, options: new Set() }, true).failures.count, 1);
+});
+
+t.test("marks take nothing of the credit", async (t) => {
+  const query = "count:1000 x";
+  const { say, run, heard, control } = site(query, new Map(), true, 2);
+  await say(prepared(query));
+  const marks = Buffer.alloc(100 * 16, 1);
+  const head = batch(100, { tally: tally([[idBase + 1, "r", "", 100, ""]]), markBytes: marks.length });
+  await say(head, marks);
+  control.addMatches(10);
+  const running = run();
+  await say(end(query, 100));
+  await running;
+  t.equal(heard.filter(({ kind }) => kind === "ask").length, 1);
+});
+
+t.test("what one node dies of is not spread", async (t) => {
+  const query = "count:all x";
+  const crashing = site(query, new Map(), false, 4);
+  for (let i = 0; i < 2; i++) {
+    await crashing.say(prepared(query));
+    await crashing.breakOff();
+  }
+  await crashing.ended;
+  t.same(crashing.nodes, ["leaf0", "failover", "leaf1"], "after two nodes it ends");
+
+  const down = site(query, new Map(), false, 4);
+  for (let i = 0; i < 2; i++) await down.breakOff();
+  t.same(down.nodes.at(-1), "leaf2", "nodes that never began say nothing about the query");
+  down.source.giveUp();
+
+  const failing = site(query, new Map(), false, 2);
+  for (let i = 0; i < 3; i++) await failing.say({ kind: "failed", reason: "no memory" });
+  await failing.ended;
+  t.same(failing.nodes, ["leaf0", "failover", "leaf1"]);
+
+  const doubled = site(query, new Map([["r", "node other"]]), false, 2);
+  await doubled.say(prepared(query));
+  await doubled.ended;
+  t.same(doubled.nodes, ["leaf0"], "another node would have it twice, too");
+});
+
 t.test("a leaf that is lost before its turn is replaced, and what it had found is forgotten", async (t) => {
   const { say, breakOff, run, batches, control, nodes } = site("x", new Map(), true, 2);
   await say(prepared("x"));
@@ -675,13 +893,13 @@ t.test("a leaf that is lost before its turn is replaced, and what it had found i
 });
 
 t.test("the parts of a tally are passed on with its results, or not at all", async (t) => {
-  const { say, breakOff, tallies, control, asked } = site("count:all x", new Map(), false, 2);
+  const { say, breakOff, tallies, control, pinned } = site("count:all x", new Map(), false, 2);
   await say(prepared("count:all x"));
   const [head] = marked(idBase, 4, 1, { isPart: true, markBytes: 0 });
   await say(head);
   t.same([tallies, control.matchCount], [[], 0]);
   await breakOff();
-  t.equal(asked().pinned.length, 0);
+  t.equal(pinned.length, 0);
   await say(prepared("count:all x"));
   await say(marked(2 * idBase, 4, 1, { isPart: true, markBytes: 0 })[0]);
   await say(...marked(2 * idBase, 4, 1));
