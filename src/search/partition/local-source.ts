@@ -283,7 +283,7 @@ export class LocalSource implements SearchSource {
   /** Looks up what the choice of repositories depends on, and begins to prepare what is not indexed. */
   async #prepare(): Promise<void> {
     await this.#readRevisions();
-    this.#pinRevisions();
+    await this.#pinRevisions();
     await this.#preparation.recordSnapshot(this.#resolutions);
     const { resolutions, selections, people, excluded } = await this.#preparation.lookUp(this.#resolutions);
     if (this.#isStopped) return;
@@ -301,9 +301,9 @@ export class LocalSource implements SearchSource {
   }
 
   /** Searches the commits that another node has begun to search, of which some results are known. */
-  #pinRevisions(): void {
+  async #pinRevisions(): Promise<void> {
     if (this.#pinned.length === 0) return;
-    const { resolutions, gone } = pinRevisions(this.#resolutions, this.#pinned);
+    const { resolutions, gone } = await resultWhileYielding(pinRevisions(this.#resolutions, this.#pinned));
     this.#resolutions = resolutions;
     for (const { repository, typed } of gone)
       this.#record.excluded.push({

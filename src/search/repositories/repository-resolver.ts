@@ -382,35 +382,50 @@ function revisionChoices(repository: Repository, { revisions }: RevisionsOfRepos
   });
 }
 
-/** The resolutions with these commits instead of those that were found; `gone` are those of which no revision was found. */
-export function pinRevisions(
+/** Resolutions with other commits. */
+interface PinnedResolutions {
+  readonly resolutions: readonly Resolution[];
+  /** Those of which no revision was found. */
+  readonly gone: readonly PinnedRevision[];
+}
+
+/** The resolutions with these commits instead of those that were found, in steps: there may be hundreds of thousands. */
+export function* pinRevisions(
   resolutions: readonly Resolution[],
   pinned: readonly PinnedRevision[],
-): { readonly resolutions: readonly Resolution[]; readonly gone: readonly PinnedRevision[] } {
-  const byName = new Map<string, PinnedRevision[]>();
-  for (const pin of pinned) byName.set(pin.repository, [...(byName.get(pin.repository) ?? []), pin]);
+): Generator<undefined, PinnedResolutions> {
+  /** By the name of the repository, and the revision as typed. */
+  const byName = new Map<string, Map<string, PinnedRevision>>();
+  for (const pin of pinned) {
+    const own = byName.get(pin.repository) ?? new Map<string, PinnedRevision>();
+    byName.set(pin.repository, own.set(pin.typed, pin));
+    yield;
+  }
   const found = new Set<PinnedRevision>();
-  const changed = resolutions.map((resolution): Resolution => {
+  const changed: Resolution[] = [];
+  for (const resolution of resolutions) {
     const others = new Map<number, readonly RevisionChoice[]>();
     for (const repository of resolution.repositories) {
       const own = byName.get(repository.name);
+      yield;
       if (own === undefined) continue;
       let isOther = false;
-      const choices = searchedChoices(resolution, repository).map((choice) => {
-        const pin = own.find(({ typed }) => typed === choice.typed);
-        if (pin === undefined) return choice;
-        found.add(pin);
-        if (commitAt(repository, choice)?.commit === pin.commit) return choice;
-        isOther = true;
-        return chooseCommit(repository, pin);
-      });
+      const choices: RevisionChoice[] = [];
+      for (const choice of searchedChoices(resolution, repository)) {
+        yield;
+        const pin = own.get(choice.typed);
+        if (pin !== undefined) found.add(pin);
+        const isSame = pin === undefined || commitAt(repository, choice)?.commit === pin.commit;
+        choices.push(isSame ? choice : chooseCommit(repository, pin));
+        if (!isSame) isOther = true;
+      }
       if (isOther) others.set(repository.id, choices);
     }
-    if (others.size === 0) return resolution;
     const { repositories, selection } = resolution;
     const revisions = new Map([...(selection.revisions ?? []), ...others]);
-    return { ...resolution, selection: { repositoryIds: toBitmap(repositories.map(({ id }) => id)), revisions } };
-  });
+    const repositoryIds = toBitmap(repositories.map(({ id }) => id));
+    changed.push(others.size === 0 ? resolution : { ...resolution, selection: { repositoryIds, revisions } });
+  }
   return { resolutions: changed, gone: pinned.filter((pin) => !found.has(pin)) };
 }
 

@@ -3,7 +3,11 @@ import t from "tap";
 import { RepositoryTable } from "../../../src/catalog/repository-table.js";
 import { resultAtOnce } from "../../../src/base/yielding.js";
 import { planQuery } from "../../../src/query/plan/plan-query.js";
-import { resolveRepositories, type Resolution } from "../../../src/search/repositories/repository-resolver.js";
+import {
+  pinRevisions,
+  resolveRepositories,
+  type Resolution,
+} from "../../../src/search/repositories/repository-resolver.js";
 import { matchingNames } from "../../../src/search/repositories/repository-choice.js";
 import { testRepository } from "../../support/engine.js";
 import { fc, runs } from "../../support/property.js";
@@ -125,4 +129,46 @@ t.test("a table derived from an earlier one", async (t) => {
     }),
     { numRuns: runs(200) },
   );
+});
+
+t.test("commits that another node has begun to search are looked up once each, in steps", (t) => {
+  const count = 2_000;
+  let reads = 0;
+  const pin = (repository: string, typed: string) => ({
+    repository,
+    commit: "b".repeat(40),
+    get typed() {
+      reads++;
+      return typed;
+    },
+  });
+  const names = Array.from({ length: count }, (_, i) => `r${i}`);
+  const choices = [...names, "other"].map((typed) => {
+    return { typed, bit: -1, unindexed: { commit: "a".repeat(40), number: -1 } };
+  });
+  const resolution: Resolution = {
+    tableId: 1,
+    repositories: [testRepository(1, "one"), testRepository(2, "two")],
+    selection: { repositoryIds: undefined, revisions: new Map([[1, choices]]) },
+    excludedForks: [],
+    excludedArchived: [],
+    open: [],
+    missingRevisions: [],
+    cloning: [],
+    missing: [],
+  };
+  const work = pinRevisions([resolution], [...names.map((typed) => pin("one", typed)), pin("three", "")]);
+  let steps = 0;
+  let step = work.next();
+  for (; step.done !== true; step = work.next()) steps++;
+  const { resolutions, gone } = step.value;
+  const searched = resolutions[0]?.selection.revisions?.get(1)?.map(({ unindexed }) => unindexed?.commit[0]);
+  t.same(searched, [...names.map(() => "b"), "a"]);
+  t.same(
+    gone.map(({ repository }) => repository),
+    ["three"],
+  );
+  t.ok(steps >= count, `${steps} steps`);
+  t.ok(reads <= 4 * count, `${reads} looks at pins`);
+  t.end();
 });
