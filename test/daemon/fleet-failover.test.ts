@@ -5,11 +5,19 @@ import type { Progress, StreamMatch } from "../../src/model/stream-events.js";
 import type { FleetSite } from "../support/fleet-site.js";
 import { faultsOf, failoverSite, isConnected, search } from "../support/failover-site.js";
 import { isFull, quantile, record, rounds, scaled } from "../support/full-run.js";
+import { seed } from "../support/property.js";
+import { randomFrom } from "../support/random.js";
 import { shared } from "../support/shared.js";
 import { until } from "../support/waiting.js";
 
 // A search goes on at another node with the same repositories if one dies, is paused or is cut off: nothing is lost, nothing is there
 // twice, and the client sees no error.
+
+/**
+ * In a short run the fault comes within these bytes, and the node that is searched cannot send more than those before it: with the
+ * credit that it has, that is less than it has to send, so that it has not finished.
+ */
+const early = { faultBytes: 64 * 1024, heldBytes: 256 * 1024 } as const;
 
 /** In a long run a search has a million matches. */
 const site = shared((owner) => failoverSite(owner, isFull ? 1_000 : 100));
@@ -61,13 +69,18 @@ for (const { name, count, addedMsMax, begin, end } of faults) {
     const added: number[] = [];
     const before = await coordinator.metric("trawl_fleet_failovers_total");
     let wrong = 0;
+    const below = randomFrom(seed);
     for (const round of rounds(count)) {
-      const bytes = 1 + Math.floor(Math.random() * fleet.bytesMin);
-      const answer = await search(coordinator, bytes, () => begin(fleet, 1));
+      const bytes = 1 + below(isFull ? fleet.bytesMin : early.faultBytes);
+      if (!isFull) fleet.links[1].holdAfter(early.heldBytes);
+      const answer = await search(coordinator, bytes, () => {
+        begin(fleet, 1);
+        fleet.links[1].release();
+      });
       const found = faultsOf(answer, fleet.matchCount);
       if (found !== "") {
         wrong++;
-        t.fail(`round ${round}: ${found}`);
+        t.fail(`seed ${seed}, round ${round}, at ${bytes} bytes: ${found}`);
       }
       added.push(answer.ms - usualMs);
       await end(fleet, 1);

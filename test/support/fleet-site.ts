@@ -69,6 +69,8 @@ export async function freePorts(count: number): Promise<readonly number[]> {
 export class Link {
   readonly #sockets = new Set<Socket>();
   #isCut = false;
+  /** Bytes of the node that pass until what it sends is held. */
+  #left = Number.POSITIVE_INFINITY;
   port = 0;
 
   /** Links an address that nodes are told to the one at which a node listens. */
@@ -83,8 +85,11 @@ export class Link {
         link.#sockets.add(from);
         from.on("data", (bytes) => {
           if (!link.#isCut && !to.write(bytes)) from.pause();
+          if (from === far && (link.#left -= bytes.length) <= 0) from.pause();
         });
-        to.on("drain", () => from.resume());
+        to.on("drain", () => {
+          if (from === near || link.#left > 0) from.resume();
+        });
         from.on("error", () => undefined);
         from.on("close", () => {
           link.#sockets.delete(from);
@@ -102,6 +107,16 @@ export class Link {
     return link;
   }
 
+  /** When the node has sent this many bytes, nothing of it passes until `release`: it cannot have finished what is longer. */
+  holdAfter(byteCount: number): void {
+    this.#left = byteCount;
+  }
+
+  release(): void {
+    this.#left = Number.POSITIVE_INFINITY;
+    for (const socket of this.#sockets) socket.resume();
+  }
+
   /** What was on its way is lost, and what comes is. */
   cut(): void {
     this.#isCut = true;
@@ -110,6 +125,7 @@ export class Link {
   /** The connections that were there are gone, and others can be made. */
   mend(): void {
     this.#isCut = false;
+    this.release();
     for (const socket of this.#sockets) socket.destroy();
   }
 }
