@@ -14,7 +14,7 @@ import { creditBytes } from "../limits/search-limits.js";
 import { type LeafServices, nodeIdSpan, type SearchFleet } from "../source/search-fleet.js";
 import type { SearchSource, SourcedSearch, SourceRoot } from "../source/search-source.js";
 import { LeafSearch } from "./leaf-search.js";
-import { askHoldings, compareHoldings, holdingsInSteps, ReplicaDifferences } from "./replica-check.js";
+import { compareWithPeers, holdingsInSteps, ReplicaDifferences } from "./replica-check.js";
 import { type RemoteNode, RemoteSource } from "./remote-source.js";
 
 /** All leaves together may send what a search of one host may have unread, and each of them at least this. */
@@ -111,13 +111,14 @@ export class FleetNodes implements SearchFleet {
     this.#isComparing = true;
     try {
       const own = await resultWhileYielding(holdingsInSteps(searcher.repositories()));
-      for (const peer of peers) {
-        const client = this.#clients[nodes.findIndex(({ name }) => name === peer)];
-        const other = client && (await askHoldings((receiver) => client.open(receiver)));
-        const difference = other && compareHoldings(own, other, peer);
-        metrics.fleetReplicaDifferences.set({ node: peer }, difference?.count ?? 0);
-        this.#differences.note(peer, difference?.sentence);
-      }
+      const reachable = peers.flatMap((name) => {
+        const client = this.#clients[nodes.findIndex((node) => node.name === name)];
+        return client === undefined ? [] : [{ name, open: client.open.bind(client) }];
+      });
+      const gauge = metrics.fleetReplicaDifferences;
+      const note = (node: string, count: number | undefined): void =>
+        count === undefined ? gauge.remove({ node }) : gauge.set({ node }, count);
+      await compareWithPeers(own, reachable, this.#differences, note, log);
     } catch (error) {
       log.info({ error: errorMessage(error) }, "nodes with the same repositories could not be compared");
     } finally {

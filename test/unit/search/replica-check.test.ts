@@ -1,12 +1,17 @@
 import t from "tap";
+import { sleep } from "../../../src/base/deadline.js";
 import { silentLog } from "../../../src/base/log.js";
 import { resultAtOnce } from "../../../src/base/yielding.js";
 import {
   askHoldings,
   compareHoldings,
+  compareWithPeers,
+  describeDifferences,
+  type Difference,
   holdingsInSteps,
   ReplicaDifferences,
 } from "../../../src/search/fleet/replica-check.js";
+import type { Holdings } from "../../../src/search/fleet/fleet-messages.js";
 import { LeafSearch } from "../../../src/search/fleet/leaf-search.js";
 import { FrameChannel } from "../../../src/wire/frame-channel.js";
 import { streamPair } from "../../support/channel-pair.js";
@@ -16,6 +21,11 @@ const repository = (name: string, commit = "c") =>
   testRepository(name.length, name, { indexedBranches: [{ name: "main", bit: 0, commit }] });
 const holdings = (...repositories: readonly ReturnType<typeof repository>[]) =>
   resultAtOnce(holdingsInSteps(repositories));
+/** With what is said about the differences. */
+function compare(own: Holdings, other: Holdings): { readonly count: number; readonly sentence: string } | undefined {
+  const found = compareHoldings(own, other, "z");
+  return found && { count: found.count, sentence: describeDifferences(found.parts) };
+}
 const many = (count: number, from: number) => Array.from({ length: count }, (_, i) => repository(`r${i + from}`));
 
 t.test("nodes that should have the same repositories say what differs", (t) => {
@@ -34,16 +44,16 @@ t.test("nodes that should have the same repositories say what differs", (t) => {
       { count: 1, sentence: "at other commits: c" },
     ],
   ] as const)
-    t.same(compareHoldings(own, other, "z"), want, name);
+    t.same(compare(own, other), want, name);
   const large = holdings(...many(1_001, 0));
   t.same(large.items, [], "a long list does not cross");
-  t.equal(compareHoldings(large, holdings(...many(1_001, 0)), "z"), undefined);
-  t.match(compareHoldings(large, holdings(...many(1_005, 0)), "z"), {
+  t.equal(compare(large, holdings(...many(1_001, 0))), undefined);
+  t.match(compare(large, holdings(...many(1_005, 0))), {
     count: 4,
     sentence: /1001 repositories here, and 1005/,
   });
-  t.match(compareHoldings(large, holdings(...many(1_001, 1)), "z")?.sentence, /or others/);
-  t.match(compareHoldings(holdings(...many(20, 0)), holdings(), "z")?.sentence, /r0, r1, r2, r3, r4 and 15 more$/);
+  t.match(compare(large, holdings(...many(1_001, 1)))?.sentence, /or others/);
+  t.match(compare(holdings(...many(20, 0)), holdings())?.sentence, /r0, r1, r2, r3, r4 and 15 more$/);
   t.end();
 });
 
@@ -51,21 +61,68 @@ t.test("a difference that lasts is one line, and its end another", (t) => {
   const lines: string[] = [];
   const write = (_fields: object, line: string): void => void lines.push(line);
   const differences = new ReplicaDifferences(Object.assign(silentLog(), { warn: write, info: write }));
-  for (const sentence of [
-    "only here: a",
-    undefined,
-    "only here: b",
-    "only here: b",
-    "only here: b",
-    undefined,
-    undefined,
-  ])
-    differences.note("z", sentence);
+  const onlyHere = (...names: readonly string[]): Difference[] => [{ kind: "here", text: "only here", names }];
+  for (const parts of [onlyHere("a"), undefined, onlyHere("b"), onlyHere("b"), onlyHere("b"), undefined, undefined])
+    differences.note("z", parts);
   t.same(lines, [
     "fleet.replicas: this node and z differ: only here: b",
     "this node and another have the same repositories again",
   ]);
   t.end();
+});
+
+t.test("a difference that lasts is logged, whatever else comes and goes", (t) => {
+  const lines: string[] = [];
+  const write = (_fields: object, line: string): void => void lines.push(line);
+  const differences = new ReplicaDifferences(Object.assign(silentLog(), { warn: write, info: write }));
+  for (let i = 0; i < 10; i++) {
+    const commits = ["stuck", `busy${i % 2}`];
+    differences.note("z", [
+      ...(i > 2 ? [{ kind: "there", text: "only on z", names: ["new"] } as const] : []),
+      { kind: "here", text: "only here", names: ["only"] },
+      { kind: "commits", text: "at other commits", names: commits },
+    ]);
+  }
+  t.same(lines, [
+    "fleet.replicas: this node and z differ: only here: only",
+    "fleet.replicas: this node and z differ: only on z: new; only here: only; at other commits: stuck",
+  ]);
+  lines.length = 0;
+  for (let i = 0; i < 9; i++)
+    differences.note("y", [
+      { kind: "here", text: `there are ${i} repositories here, and 2 or others on y`, names: [] },
+    ]);
+  t.same(lines, ["fleet.replicas: this node and y differ: there are 1 repositories here, and 2 or others on y"]);
+  t.end();
+});
+
+t.test("a node that is down or silent does not end the comparison with others", async (t) => {
+  const told: (readonly [string, number | undefined])[] = [];
+  const own = holdings(repository("a"));
+  const silent = (receiver: ConstructorParameters<typeof FrameChannel>[1]) =>
+    new FrameChannel(streamPair()[0], receiver);
+  const answering = (receiver: ConstructorParameters<typeof FrameChannel>[1]) => {
+    const [here, there] = streamPair();
+    const frame = (): void => channel.send({ kind: "holds", ...holdings(repository("b")) });
+    const channel = new FrameChannel(there, { frame, closed: () => undefined });
+    return new FrameChannel(here, receiver);
+  };
+  const down = (receiver: ConstructorParameters<typeof FrameChannel>[1]) => {
+    const channel = silent(receiver);
+    queueMicrotask(() => receiver.closed("it is down"));
+    return channel;
+  };
+  const broken = (): never => {
+    throw new Error("no session");
+  };
+  const peers = Object.entries({ broken, down, silent, answering }).map(([name, open]) => ({ name, open }));
+  const over = new AbortController();
+  // Timers of the product keep no process alive.
+  void sleep(60_000, over.signal);
+  const note = (name: string, count: number | undefined): void => void told.push([name, count]);
+  await compareWithPeers(own, peers, new ReplicaDifferences(silentLog()), note, silentLog(), 1);
+  over.abort();
+  t.same(Object.fromEntries(told), { broken: undefined, down: undefined, silent: undefined, answering: 2 });
 });
 
 t.test("a node says what it has, and nothing else", async (t) => {
