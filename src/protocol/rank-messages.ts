@@ -136,10 +136,12 @@ export interface LeftWork {
 }
 
 /**
- * What is left of these shards when the first documents are written, and what `counted` names is counted. With a receipt, all
- * shards are examined for what they cover.
+ * What is left of so many shards when the first documents are written, and what `counted` names is counted. A shard that is not
+ * among the ranked ones was lost or failed, and is searched as if nobody had ranked. With a receipt, all shards are examined for
+ * what they cover.
  */
 export function findLeft(
+  shardCount: number,
   shards: readonly RankedShard[],
   first: readonly Pick<RankedDocument, "shard" | "document">[],
   counted: { readonly shards: readonly number[]; readonly documents: readonly CountedDocuments[] },
@@ -154,12 +156,15 @@ export function findLeft(
   for (const { shard, document } of first) add(shard, document);
   const countedShards = new Set(counted.shards);
   const stats = noStats();
+  const unranked = new Set(Array.from({ length: shardCount }, (_, shard) => shard));
   const left: number[] = [];
   for (const { shard, isComplete, keptCount, stats: own } of shards) {
+    unranked.delete(shard);
     const isSent = !receipt && isComplete && keptCount === (except.get(shard)?.length ?? 0);
     if (isSent || countedShards.has(shard)) addStats(stats, own);
     else left.push(shard);
   }
+  left.push(...unranked);
   for (const { shard, documents } of counted.documents) for (const document of documents) add(shard, document);
   return { shards: left.map((shard) => ({ shard, except: except.get(shard) ?? [] })), stats };
 }

@@ -148,12 +148,18 @@ t.test("damaged content is found and rebuilt before the first search", inLongRun
   t.same([answer.found, answer.skipped], [all, []]);
 });
 
-t.test("without the warmer, the first search finds the damage", inLongRuns, async (t) => {
-  const daemon = await testDaemon(t, notAhead, await damagedData(t, flipText));
-  const first = await daemon.search(needle);
-  t.same([first.found, first.skipped], [ofB, ["backend-missing"]]);
-  await untilWhole(daemon);
-});
+// Without a limit, nothing is ranked; what could not be ranked is searched for afterwards, which finds the damage.
+for (const [what, query, more] of [
+  ["search", needle, inLongRuns],
+  ["ranked search", `count:500 ${needle}`, {}],
+] as const) {
+  t.test(`without the warmer, the first ${what} finds the damage`, more, async (t) => {
+    const daemon = await testDaemon(t, notAhead, await damagedData(t, flipText));
+    const first = await daemon.search(query);
+    t.same([first.found, first.skipped], [ofB, ["backend-missing"]]);
+    await untilWhole(daemon);
+  });
+}
 
 t.test("`trawl check` reports the damage, `--repair` repairs it", inLongRuns, async (t) => {
   const data = await damagedData(t, flipText);

@@ -174,6 +174,7 @@ export class WordRanking {
   readonly #othersBytes: number;
   readonly #list: ShardList[number][] = [];
   readonly #shards: (RankedShardWords | undefined)[] = [];
+  #forgotten = 0;
 
   constructor(ranker: WordRanker, othersBytes = othersBytesMax) {
     this.#ranker = ranker;
@@ -196,6 +197,16 @@ export class WordRanking {
     this.#shards.push(shard);
     this.#list.push(...(shard === undefined ? unopenedShard : listShard(shard.listed)));
     return shard !== undefined;
+  }
+
+  /** Keeps nothing of the shards before this one, which nobody takes any more. */
+  forget(before: number): void {
+    for (; this.#forgotten < Math.min(before, this.count); this.#forgotten++) {
+      this.#shards[this.#forgotten] = undefined;
+      unopenedShard.forEach((element, i) => {
+        this.#list[this.#forgotten * unopenedShard.length + i] = element;
+      });
+    }
   }
 
   /**

@@ -195,7 +195,7 @@ export class RankedPass {
       best,
       first: workOnDocuments(work, best, scores, examined),
       rest: (counted) => {
-        const found = findLeft(ranked.flatMap(decodeShards), best, counted, work.options.receipt);
+        const found = findLeft(work.rows.length, ranked.flatMap(decodeShards), best, counted, work.options.receipt);
         addStats(stats, found.stats);
         return leaveOut(work, found);
       },

@@ -543,7 +543,8 @@ export class RankSlice {
     const written = published && this.#writeBest(published);
     if (published !== undefined && written !== undefined && written.resume === undefined) {
       const counted = { shards: written.countedShards, documents: written.countedDocuments };
-      const left = findLeft(published.shards, published.best.documents, counted, this.#task.options.receipt);
+      const { rows, options } = this.#task;
+      const left = findLeft(rows.length, published.shards, published.best.documents, counted, options.receipt);
       return { ranked: undefined, examined: [], failures, isDone, written, left };
     }
     return { ...this.#encode(), failures, isDone, written, left: undefined };
@@ -636,12 +637,18 @@ export class RankSlice {
     return true;
   }
 
-  /** Appends shards to the list, open if nothing of them has to be verified: another thread may take them. */
+  /**
+   * Appends shards to the list, open if nothing of them has to be verified: another thread may take them, and lists them too. So
+   * few are listed that this takes about `listMs`.
+   */
   #listShards(list: WordRanking): void {
     const { rows } = this.#task;
     const from = this.#control.rankedShardCount;
     const end = Math.min(rows.length, from + listedShardsMax);
-    while (list.count < end) {
+    const beganMs = performance.now();
+    list.forget(from);
+    while (list.count < end && !this.#control.isStopped) {
+      if (list.count > from && performance.now() - beganMs > listMs) break;
       const isReady = list.count >= from && this.#opened.isVerified(rows[list.count]);
       if (!isReady || !this.#listOpen(list)) list.add(undefined);
     }
@@ -746,6 +753,9 @@ export class RankSlice {
     return { ...sets, ofDocuments: sets.words.subarray(from, from + documentCount) };
   }
 }
+
+/** A filter on paths may take longer than ranking the shard. */
+const listMs = 1;
 
 /** What all threads of a search have found. */
 interface FoundTogether {

@@ -155,6 +155,9 @@ export class ShardOpener {
   }
 }
 
+/** Readers are kept elsewhere as well, for so many shards: a task must not hold those of more. */
+const keptShardsMax = 1024;
+
 /**
  * The shards of one task and its snapshot. Each that is in place is opened once, because a task that ranks also writes and
  * counts what it has found.
@@ -165,8 +168,8 @@ export class TaskShards {
   readonly #table: ShardTable;
   readonly #task: Pick<SearchTask, "filter" | "cached">;
   /** By row. */
-  #texts = new Map<number, OpenShard>();
-  #withRecords = new Map<number, OpenTexts>();
+  readonly #texts = new BoundedMap<number, OpenShard>(keptShardsMax, () => 1);
+  readonly #withRecords = new BoundedMap<number, OpenTexts>(keptShardsMax, () => 1);
   #faultCount: number;
 
   constructor(
@@ -238,8 +241,8 @@ export class TaskShards {
   #dropUntrusted(): void {
     if (this.#opener.faultCount === this.#faultCount) return;
     this.#faultCount = this.#opener.faultCount;
-    this.#texts = new Map();
-    this.#withRecords = new Map();
+    this.#texts.clear();
+    this.#withRecords.clear();
   }
 }
 
