@@ -121,6 +121,12 @@ export const allWritten = 0xffff_ffff;
 /** Records of one search. Whoever has found more cannot go on elsewhere. */
 export const marksMax = 2_000_000;
 
+/** Records of all searches of a process that may have to go on elsewhere: 128 MiB. */
+export const allMarksMax = 8 * 1024 * 1024;
+
+/** Bytes of `SentMarks` of all searches of a process that go on behind others. */
+export const sentBytesMax = 256 * 1024 * 1024;
+
 /** Bytes of the secret of a search, which is part of what is hashed: nobody can name files so that results look like those of others. */
 export const secretBytes = 16;
 
@@ -246,12 +252,17 @@ export class SentMarks {
   readonly #words: Uint32Array;
   readonly #mask: number;
 
-  /** With room for this many records. */
-  static allocate(count: number): SentMarks {
+  /** Bytes that this many records take. */
+  static byteLength(count: number): number {
     assert(count <= marksMax, "no more marks than a search may have");
     let slotCount = 64;
     while (slotCount < 2 * count) slotCount *= 2;
-    return new SentMarks(new SharedArrayBuffer(slotCount * slotBytes + 4));
+    return slotCount * slotBytes + 4;
+  }
+
+  /** With room for this many records. */
+  static allocate(count: number): SentMarks {
+    return new SentMarks(new SharedArrayBuffer(SentMarks.byteLength(count)));
   }
 
   /** Reads what another one has added, in any thread. */

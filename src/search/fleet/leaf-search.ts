@@ -6,7 +6,7 @@ import type { Log } from "../../base/log.js";
 import { resultWhileYielding } from "../../base/yielding.js";
 import type { FoundCommit } from "../../protocol/commit-page.js";
 import { ControlBlock, endTaking, makeResultLimits, takeMatches, takenMatches } from "../../protocol/control-block.js";
-import { creditOfBatch, markWords, SentMarks } from "../../protocol/result-batch.js";
+import { creditOfBatch, markWords, sentBytesMax, SentMarks } from "../../protocol/result-batch.js";
 import type { FrameChannel, FrameReceiver } from "../../wire/frame-channel.js";
 import type { Frame } from "../../wire/frames.js";
 import { creditWaitMs, type SearchLimits } from "../limits/search-limits.js";
@@ -52,6 +52,9 @@ export interface LeafEnvironment {
   readonly workerCount: number;
   readonly log: Log;
 }
+
+/** Of the marks of all searches for other nodes. */
+let sentBytes = 0;
 
 interface Running {
   readonly source: SearchSource;
@@ -126,8 +129,8 @@ export class LeafSearch implements FrameReceiver, SourceListener {
         this.#askWait.cancel();
         this.#creditBytes = message.creditBytes;
         this.#asked = requireAsked(deserialize(body));
-        if (this.#asked.sentCount > 0)
-          this.#sent = { marks: SentMarks.allocate(this.#asked.sentCount), left: this.#asked.sentCount };
+        if (!this.#reserveSent(this.#asked.sentCount))
+          return this.#fail("too many searches go on there behind those of other nodes already");
         this.#timeoutMs = message.timeoutMs;
         return this.#prepareIfTold(this.#asked);
       case "pins":
@@ -176,6 +179,16 @@ export class LeafSearch implements FrameReceiver, SourceListener {
 
   #prepareIfTold(asked: Asked): void {
     if (this.#isTold) void this.#prepare(asked, this.#timeoutMs);
+  }
+
+  /** False if the marks of all searches would take too much memory. */
+  #reserveSent(count: number): boolean {
+    if (count === 0) return true;
+    const byteLength = SentMarks.byteLength(count);
+    if (sentBytes + byteLength > sentBytesMax) return false;
+    sentBytes += byteLength;
+    this.#sent = { marks: SentMarks.allocate(count), left: count };
+    return true;
   }
 
   #addSent(body: Uint8Array): void {
@@ -244,7 +257,9 @@ export class LeafSearch implements FrameReceiver, SourceListener {
     const { workerCount } = this.#environment;
     const [asked, chosen, go, stop] = [this.#asked, this.#chosen, this.#go, this.#stop];
     if (asked === undefined || chosen === undefined || this.#running !== undefined || this.#isOver) return;
-    if (go === undefined && stop === undefined) return;
+    // At the limit it goes on until it has found what others have counted: it has to be told all of that.
+    const isTold = (this.#sent?.left ?? 0) === 0;
+    if (go === undefined && (stop === undefined || (stop.reason === "limit" && !isTold))) return;
     const { plan, request, lane, timeoutsMs, isSuggestible, secret } = asked;
     const { matchCountMax = 0, displayCountMax = 0, optionsMax } = go ?? {};
     const control = ControlBlock.allocate(workerCount, this.#creditBytes, creditWaitMs);
@@ -341,6 +356,7 @@ export class LeafSearch implements FrameReceiver, SourceListener {
   #end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    sentBytes -= this.#sent?.marks.memory.byteLength ?? 0;
     this.#states?.cancel();
     if (this.#running === undefined) this.#chosen?.release();
     this.onEnd();

@@ -8,7 +8,7 @@ import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { Omission, ReceiptPage, ReceiptRepository } from "../../model/stream-events.js";
 import { emptyDigest } from "../../native/kernel/result-digest.js";
 import { takenMatches } from "../../protocol/control-block.js";
-import { creditOfBatch, markBytes, markWords, marksMax } from "../../protocol/result-batch.js";
+import { allMarksMax, creditOfBatch, markBytes, markWords, marksMax } from "../../protocol/result-batch.js";
 import type { FrameChannel, FrameReceiver } from "../../wire/frame-channel.js";
 import type { Frame } from "../../wire/frames.js";
 import { countUnlimited, isShared } from "../limits/search-limits.js";
@@ -739,6 +739,7 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     this.#limitWait?.cancel();
     if (this.#state === "closed") return;
     this.#state = "closed";
+    this.#passed.forget();
     this.#channel.close();
     this.#resolve();
     this.#root.listener.advanced();
@@ -802,6 +803,8 @@ const tallyBytesMax = 16 * 1024 * 1024;
 class PassedResults {
   /** Whether results have marks. */
   readonly hasMarks: boolean;
+  /** Records of all searches. */
+  static #allCount = 0;
   readonly #records: Uint32Array[] = [];
   readonly #pinned = new Map<string, PinnedRevision>();
   #pinnedUnits = 0;
@@ -832,20 +835,23 @@ class PassedResults {
     if (byteCount > 0 && marks.length === 0) this.#isComplete = false;
     if (!this.hasMarks || !this.#isComplete) return;
     this.recordCount += marks.length / markWords;
+    PassedResults.#allCount += marks.length / markWords;
     if (marks.length > 0) this.#records.push(marks);
-    if (this.recordCount <= marksMax) return;
+    if (this.recordCount <= marksMax && PassedResults.#allCount <= allMarksMax) return;
     this.#isComplete = false;
-    this.#forget();
+    this.forget();
   }
 
   /** Something was passed on behind which nobody can go on: it has no marks, or too much was to be told. */
   addUnmarked(): void {
     this.#isEmpty = false;
     this.#isComplete = false;
-    this.#forget();
+    this.forget();
   }
 
-  #forget(): void {
+  /** Nobody goes on behind them any more. */
+  forget(): void {
+    PassedResults.#allCount -= this.recordCount;
     this.#records.length = 0;
     this.#pinned.clear();
     this.#pinnedUnits = 0;

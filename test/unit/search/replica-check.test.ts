@@ -1,7 +1,12 @@
+import { serialize } from "node:v8";
 import t from "tap";
 import { sleep } from "../../../src/base/deadline.js";
 import { silentLog } from "../../../src/base/log.js";
 import { resultAtOnce } from "../../../src/base/yielding.js";
+import { ownRequest } from "../../../src/model/search-request.js";
+import { operatorViewer } from "../../../src/model/viewer.js";
+import { marksMax, secretBytes, sentBytesMax, SentMarks } from "../../../src/protocol/result-batch.js";
+import { planQuery } from "../../../src/query/plan/plan-query.js";
 import {
   askHoldings,
   compareHoldings,
@@ -147,4 +152,47 @@ t.test("a node says what it has, and nothing else", async (t) => {
   };
   t.same(await askHoldings(open(false)), { kind: "holds", ...holdings(repository("a")) });
   await t.rejects(askHoldings(open(true)), { message: /out of turn/ });
+});
+
+t.test("what searches that go on are told has a limit on its memory, for all of them together", (t) => {
+  const begin = (): { readonly leaf: LeafSearch; readonly said: object[] } => {
+    const said: object[] = [];
+    const channel = { send: (message: object) => void said.push(message), finish: () => undefined, isClosed: false };
+    const searcher = { repositories: () => [], chooseHere: () => new Promise<undefined>(() => undefined) };
+    const leaf = new LeafSearch(() => channel as unknown as FrameChannel, {
+      coordinator: "x",
+      searcher,
+      workerCount: 1,
+      log: silentLog(),
+    });
+    const asked = {
+      plan: planQuery("x", "standard"),
+      request: ownRequest("x", operatorViewer, ""),
+      lane: "interactive",
+      timeoutsMs: [1_000],
+      isSuggestible: false,
+      pinnedCount: 0,
+      secret: Buffer.alloc(secretBytes),
+      sentCount: marksMax,
+    };
+    leaf.frame({
+      head: { kind: "ask", timeoutMs: 1_000, creditBytes: 1 },
+      headBytes: 1,
+      body: serialize(asked),
+      release: () => undefined,
+    });
+    return { leaf, said };
+  };
+  const count = Math.floor(sentBytesMax / SentMarks.byteLength(marksMax));
+  const searches = Array.from({ length: count }, begin);
+  t.same(
+    searches.map(({ said }) => said),
+    searches.map(() => []),
+  );
+  t.match(begin().said, [{ kind: "failed", reason: /too many searches go on there/ }]);
+  searches.pop()?.leaf.closed();
+  const next = begin();
+  t.same(next.said, [], "another one may, when one has ended");
+  for (const { leaf } of [...searches, next]) leaf.closed();
+  t.end();
 });
