@@ -1,4 +1,4 @@
-import { deserialize } from "node:v8";
+import { deserialize, serialize } from "node:v8";
 import t from "tap";
 import { sleep } from "../../../src/base/deadline.js";
 import { type Log, silentLog } from "../../../src/base/log.js";
@@ -29,6 +29,7 @@ import {
   writePins,
   writeTally,
 } from "../../../src/search/fleet/fleet-messages.js";
+import { LeafSearch } from "../../../src/search/fleet/leaf-search.js";
 import { type RemoteNode, RemoteSource, replaceIds } from "../../../src/search/fleet/remote-source.js";
 import { searchLimits } from "../../../src/search/limits/search-limits.js";
 import { nodeIdSpan, type PinnedRevision } from "../../../src/search/source/search-fleet.js";
@@ -761,6 +762,48 @@ t.test("many revisions are pinned in several messages, and of more than a bound 
   }
   for (const body of writePins([{ repository: "r".repeat(4_096), typed: "t", commit: "" }]))
     t.equal(readPins(body).length, 1);
+});
+
+t.test("a leaf chooses when it has all revisions to pin, and no more", async (t) => {
+  const query = "count:all x";
+  const pin = (repository: string): PinnedRevision => ({ repository, typed: "", commit: "c".repeat(40) });
+  const told = async (...pieces: readonly (readonly PinnedRevision[])[]): Promise<unknown> => {
+    let chosenFor: readonly PinnedRevision[] | undefined;
+    let closedFor: string | undefined;
+    const [here, there] = streamPair();
+    const searcher = {
+      repositories: () => [],
+      chooseHere: (...args: readonly unknown[]) => {
+        chosenFor = args[4] as readonly PinnedRevision[];
+        return new Promise<undefined>(() => undefined);
+      },
+    };
+    const leaf = new LeafSearch(() => channel, { coordinator: "c", searcher, workerCount: 1, log: silentLog() });
+    const channel = new FrameChannel(there, {
+      frame: (frame) => {
+        try {
+          leaf.frame(frame);
+        } catch (error) {
+          closedFor = String(error);
+        }
+      },
+      closed: () => leaf.closed(),
+    });
+    const coordinator = new FrameChannel(here, { frame: () => undefined, closed: () => undefined });
+    const request = { ...ownRequest(query, operatorViewer, ""), origin: undefined };
+    const common = { plan: plan(query), request, lane: "exhaustive", timeoutsMs: [1000], isSuggestible: false };
+    const asked = serialize({ ...common, pinnedCount: 3, secret: undefined, sentCount: 0 });
+    coordinator.send({ kind: "ask", timeoutMs: 1000, creditBytes: 1000 }, asked);
+    for (const piece of pieces) coordinator.send({ kind: "pins" }, serialize(piece));
+    await new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)));
+    coordinator.close();
+    return closedFor ?? chosenFor?.map(({ repository }) => repository);
+  };
+  t.same(await told([pin("a"), pin("b")], [pin("c")]), ["a", "b", "c"]);
+  t.equal(await told([pin("a"), pin("b")]), undefined, "one is missing");
+  t.match(await told([pin("a"), pin("b")], [pin("c"), pin("d")]), /more pinned revisions than were announced/);
+  t.match(await told([pin("a"), pin("b"), pin("c")], [pin("d")]), /pins out of turn/);
+  t.match(await told([]), /pins out of turn/);
 });
 
 t.test("a replica that cannot be asked is named, and nothing is thrown", async (t) => {
