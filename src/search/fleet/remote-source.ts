@@ -739,7 +739,7 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     this.#limitWait?.cancel();
     if (this.#state === "closed") return;
     this.#state = "closed";
-    this.#passed.forget();
+    this.#passed.release();
     this.#channel.close();
     this.#resolve();
     this.#root.listener.advanced();
@@ -839,18 +839,23 @@ class PassedResults {
     if (marks.length > 0) this.#records.push(marks);
     if (this.recordCount <= marksMax && PassedResults.#allCount <= allMarksMax) return;
     this.#isComplete = false;
-    this.forget();
+    this.#forget();
   }
 
   /** Something was passed on behind which nobody can go on: it has no marks, or too much was to be told. */
   addUnmarked(): void {
     this.#isEmpty = false;
     this.#isComplete = false;
-    this.forget();
+    this.#forget();
   }
 
-  /** Nobody goes on behind them any more. */
-  forget(): void {
+  /** Nobody goes on behind them any more, nor behind what still comes. */
+  release(): void {
+    this.#isComplete = false;
+    this.#forget();
+  }
+
+  #forget(): void {
     PassedResults.#allCount -= this.recordCount;
     this.#records.length = 0;
     this.#pinned.clear();
