@@ -80,7 +80,8 @@ export class ShardSearch {
   readonly #blockContentCountMax: number;
   /**
    * `checkContent` is called before the first content is read; it throws when the content is damaged. `onExcluded` is
-   * called for the same documents again when a slice resumes in their block.
+   * called for the same documents again when a slice resumes in their block. `resumesCounted` says that the search goes on
+   * where results were counted: they are looked up even if the limit has stopped the search meanwhile.
    */
   constructor(
     reader: ShardReader,
@@ -91,6 +92,7 @@ export class ShardSearch {
     documents: WantedDocuments,
     checkContent: () => void,
     onExcluded: ExcludedReceiver,
+    resumesCounted: boolean,
   ) {
     const { documentCount } = reader;
     assert(documents.only === undefined || documents.only < documentCount, "a wanted document is one of the shard");
@@ -99,6 +101,7 @@ export class ShardSearch {
     this.#onExcluded = onExcluded;
     this.#lineMatchCountMax = lineMatchCountMax(options.chunkMatches);
     this.#stop = new StopCheck(writer.control);
+    this.#stop.finishesCounted = resumesCounted;
     this.#checkContent = checkContent;
     this.#reader = reader;
     this.#writer = writer;

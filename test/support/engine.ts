@@ -237,6 +237,7 @@ export function runEngine(
         { only, except: undefined, debug: undefined },
         () => given.onContent?.(control),
         (document) => excluded.add(shard.reader.path(document).toString()),
+        position.counted !== undefined,
       );
       position = search.run(position, stats, () => given.credit !== undefined);
       writer.close();

@@ -356,6 +356,7 @@ export class SearchSlice {
             checkContent();
           },
           (document, repository, reason) => recordExcluded(this.#excluded, reader, { document, repository, reason }),
+          position.counted !== undefined,
         );
       const search = this.#searches.find(row, reader, wanted, makeSearch);
       const isStart = position.content === 0 && position.counted === undefined;

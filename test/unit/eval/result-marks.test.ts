@@ -220,6 +220,22 @@ t.test("a result that the limit cuts stays cut where one follows that was counte
   t.end();
 });
 
+t.test("what was counted is looked up again in the index after the limit has stopped the search", (t) => {
+  const contents = ["a word, and more of it\n".repeat(2_500), "word "];
+  const shard = testShard(
+    kernel,
+    contents.map((content, i) => ({ path: `p${i}`, content })),
+    repositories,
+  );
+  const run = (useIndex: boolean) => {
+    const given = { useIndex, chunkMatches: false, batchBytes: 200, matchCountMax: 20, credit: 1 };
+    const { matches, matchCount } = runEngine(kernel, [shard], planQuery("word", "standard"), given);
+    return { matches, matchCount };
+  };
+  t.same(run(true), run(false));
+  t.end();
+});
+
 t.test("a search ends at its limit once everything is found that was counted before", (t) => {
   const shards = [["a1", "p1"], ["a2", "p2"], ["a3"]].map((paths) =>
     testShard(
