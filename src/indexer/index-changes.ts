@@ -4,14 +4,14 @@ import type { StoredShard } from "../model/shard-record.js";
 import { assert } from "../base/assert.js";
 import { hasBit } from "../base/bits.js";
 import { Pace } from "../base/pace.js";
-import { diffTrees, fileMode, type TreeChange } from "../git/objects/objects.js";
+import { diffTrees, fileMode, isRegular, type TreeChange } from "../git/objects/objects.js";
 import type { StopSignal } from "../git/run/run.js";
 import { type IndexedBranch, indexedTree } from "../model/repository.js";
 import { unpackSkipCode } from "../shard/format.js";
 import { ShardReader } from "../shard/shard-reader.js";
 import type { ShardSnapshot } from "../store/shard-store.js";
 import { isFileReason, skipReasonFromCode, type SkipReason } from "../model/skip-reason.js";
-import { describeProblems, isRegular, noCounts, type DocumentCounts, type Entry } from "./index-repository.js";
+import { describeProblems, noCounts, type DocumentCounts, type Entry } from "./index-repository.js";
 import {
   type CommitRules,
   isRulePath,

@@ -1,6 +1,6 @@
 import type { LfsContents } from "../git/lfs/lfs-contents.js";
 import { parsePointer } from "../git/lfs/pointer.js";
-import { fileMode, type TreeEntry } from "../git/objects/objects.js";
+import { fileMode, isRegular, type TreeEntry } from "../git/objects/objects.js";
 import { Pace } from "../base/pace.js";
 import { readBlobs, readByGit } from "../git/objects/read-blobs.js";
 import { listReadable } from "../git/objects/readable-tree.js";
@@ -35,8 +35,6 @@ const contentBytesLimit = 1 << 30;
 
 /** git is considered hung if one step of reading takes longer than this. */
 const readSilenceMs = 120_000;
-
-const fileTypeMask = 0o170000;
 
 /** A path and blob on certain branches, which becomes a document. */
 export interface Entry {
@@ -319,11 +317,4 @@ function addSkipped(entry: Entry, skipReason: SkipReason, context: IndexContext,
 function languageOfSkipped(entry: Entry, context: IndexContext): string {
   context.onFile(entry.oid, entry.path, 0);
   return detectLanguageName(entry.path, Buffer.alloc(0));
-}
-
-/**
- * True for a file, which may have other permission bits in old repositories; false for a symbolic link or a submodule.
- */
-export function isRegular(mode: TreeEntry["mode"]): boolean {
-  return (mode & fileTypeMask) === (fileMode.regular & fileTypeMask);
 }

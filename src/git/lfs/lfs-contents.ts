@@ -1,6 +1,6 @@
 import { BoundedMap } from "../../base/bounded-map.js";
 import { TrawlError } from "../../base/errors.js";
-import { fileMode, localCommand } from "../objects/objects.js";
+import { isRegular, localCommand } from "../objects/objects.js";
 import { blobSizes, readBlobs } from "../objects/read-blobs.js";
 import { isOid } from "../objects/refs.js";
 import { StoredObjects } from "../objects/stored-objects.js";
@@ -150,8 +150,6 @@ interface ListedFile {
   readonly mode: number;
 }
 
-const fileTypeMask = 0o170000;
-
 /**
  * The entries with the contents of Git LFS instead of their pointers, as the tree `lfsTree` lists them; all as they are if it is
  * undefined. `fill` gets the oid and the size of contents. Throws like `readLfsContents`.
@@ -166,7 +164,7 @@ export async function fillEntries<Entry extends ListedFile>(
   if (lfsTree === undefined) return entries;
   const contents = await readLfsContents(directory, lfsTree, stop);
   const found = entries.flatMap(({ oid, mode }, i) => {
-    const blob = (mode & fileTypeMask) === (fileMode.regular & fileTypeMask) ? contents.find(oid) : undefined;
+    const blob = isRegular(mode) ? contents.find(oid) : undefined;
     return blob === undefined ? [] : [{ i, blob }];
   });
   const filled = [...entries];

@@ -17,7 +17,7 @@ import {
   submodulesPath,
   type SubmoduleSettings,
 } from "./gitmodules.js";
-import { fileMode, localCommand } from "./objects.js";
+import { fileMode, isRegular, localCommand } from "./objects.js";
 import { isOid } from "./refs.js";
 import { StoredObjects } from "./stored-objects.js";
 
@@ -279,9 +279,7 @@ export class TreeComposer {
   /** What `.gitmodules` says; nothing if there is no such file, or it is a link. */
   async #readSettings(tree: string, problems: string[], left: Left): Promise<ReadonlyMap<string, SubmoduleSettings>> {
     const files = (await this.#readTree(tree, left)).filter(({ name }) => name === submodulesPath);
-    const isRegular =
-      files.length === 1 && (Number.parseInt(files[0].mode, 8) & typeMask) === (fileMode.regular & typeMask);
-    if (!isRegular) return new Map();
+    if (files.length !== 1 || !isRegular(Number.parseInt(files[0].mode, 8))) return new Map();
     const [{ oid }] = files;
     const known = keptSettings.get(oid);
     if (known !== undefined) return known;
@@ -516,7 +514,6 @@ interface TreeSize {
   readonly pathBytes: number;
 }
 
-const typeMask = 0o170000;
 const directoryMode = 0o40000;
 const treeMode = "40000";
 

@@ -3,7 +3,7 @@ import { decodePath, shownPath } from "../../base/path-text.js";
 import { objectKinds } from "../../native/packs/packs.js";
 import { parseCommitHeader } from "./commit-header.js";
 import { parseTreeObject } from "./composed-tree.js";
-import { fileMode, listTree, localCommand } from "./objects.js";
+import { isRegular, listTree, localCommand } from "./objects.js";
 import { isOid } from "./refs.js";
 import { StoredObjects } from "./stored-objects.js";
 import { runGit, type StopSignal } from "../run/run.js";
@@ -124,10 +124,6 @@ function findStored(objects: StoredObjects, commit: string, paths: readonly stri
     }
   }
   return found;
-}
-
-function isRegular(mode: number): boolean {
-  return (mode & typeMask) === (fileMode.regular & typeMask);
 }
 
 function argumentLists(paths: Iterable<string>): string[][] {

@@ -18,6 +18,13 @@ export const fileMode = {
   gitlink: 0o160000,
 } as const;
 
+const fileTypeMask = 0o170000;
+
+/** True for a file, which may have other permission bits in old repositories; false for a symbolic link, a submodule or a directory. */
+export function isRegular(mode: number): boolean {
+  return (mode & fileTypeMask) === (fileMode.regular & fileTypeMask);
+}
+
 /** One file of a commit. Directories are not listed. */
 export interface TreeEntry {
   /** See `fileMode`; old repositories contain others, such as 0o100664. */

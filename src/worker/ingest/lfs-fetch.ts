@@ -11,14 +11,14 @@ import { dropLfsContents, findLfsContents, LfsStore, stateFile } from "../../git
 import { type LfsPointer, parsePointer } from "../../git/lfs/pointer.js";
 import type { Mirror } from "../../git/mirror/mirror.js";
 import { RemoteRules } from "../../git/mirror/remote-rules.js";
-import { diffTrees, fileMode } from "../../git/objects/objects.js";
+import { diffTrees, fileMode, isRegular } from "../../git/objects/objects.js";
 import { blobSizes } from "../../git/objects/read-blobs.js";
 import { listReadable } from "../../git/objects/readable-tree.js";
 import { isOid, type RefState } from "../../git/objects/refs.js";
 import type { StopSignal } from "../../git/run/run.js";
 import { contentLimitsFor, isTooLarge } from "../../indexer/classify.js";
 import type { ContentTreeMap } from "../../indexer/index-changes.js";
-import { isRegular, ruleFiles } from "../../indexer/index-repository.js";
+import { ruleFiles } from "../../indexer/index-repository.js";
 import { isRulePath, readLfsRule } from "../../indexer/rules/commit-rules.js";
 import { indexedTree } from "../../model/repository.js";
 import type { SyncInput, SyncTask } from "../../protocol/ingest-messages.js";

@@ -2,7 +2,7 @@ import { BoundedMap } from "../../base/bounded-map.js";
 import { TrawlError } from "../../base/errors.js";
 import { contentTree } from "../../git/objects/composed-tree.js";
 import { type EntryData, readEntries } from "../../git/objects/directories.js";
-import { isRegular } from "../../indexer/index-repository.js";
+import { isRegular } from "../../git/objects/objects.js";
 import { type CommitRules, noCommitRules, readCommitRules } from "../../indexer/rules/commit-rules.js";
 import type { StopSignal } from "../../git/run/run.js";
 
