@@ -182,42 +182,34 @@ async function readIgnore(mirror: string, files: RuleFiles, read: Reading, stop:
   return ignore;
 }
 
-/** The bounds of attributes: with more, a commit has none. */
-interface AttributeBounds {
-  readonly fileCountMax: number;
-  /** Lines, and attributes in macros. */
-  readonly ruleCountMax: number;
-  readonly stateCountMax: number;
-  readonly wildcardBytesMax: number;
-  /** Whom the lines are for, as the end of a message. */
-  readonly lines: string;
-}
-
 /** Reads some attributes of commits, and keeps what is parsed of the files. */
 class AttributeReader {
   readonly #wanted: readonly string[];
-  readonly #bounds: AttributeBounds;
+  readonly #ruleCountMax: number;
+  readonly #lines: string;
   readonly #noMacros: AttributeMacros;
   /** By oid and the macros for which they were read. */
   readonly #keptFiles = new BoundedMap<string, KeptFile>(keptBytesMax, weightOfFile);
   /** By the oid of the file in the root. */
   readonly #keptMacros = new BoundedMap<string, AttributeMacros>(16, () => 1);
 
-  constructor(wanted: readonly string[], bounds: AttributeBounds) {
+  /** A commit with more than `ruleCountMax` lines, or attributes in macros, has none. `lines` ends the message that says so. */
+  constructor(wanted: readonly string[], ruleCountMax: number, lines: string) {
     this.#wanted = wanted;
-    this.#bounds = bounds;
+    this.#ruleCountMax = ruleCountMax;
+    this.#lines = lines;
     this.#noMacros = new AttributeMacros(wanted, new Map());
   }
 
   /** Undefined if the attributes are off. */
   async read(mirror: string, files: RuleFiles, read: Reading, stop: StopSignal): Promise<AttributeStack | undefined> {
-    const { fileCountMax, ruleCountMax, stateCountMax, wildcardBytesMax: wildcardsMax, lines } = this.#bounds;
+    const ruleCountMax = this.#ruleCountMax;
     const paths = [...files.keys()].filter((path) => path !== ignorePath);
     const give = (problem: string): undefined => {
       read.problems.push(`${attributesName}: ${problem}: attributes have no effect`);
     };
-    if (paths.length > fileCountMax) return give(`more than ${fileCountMax} files`);
-    const tooManyRules = `more than ${ruleCountMax} lines for ${lines}`;
+    if (paths.length > attributeFilesMax) return give(`more than ${attributeFilesMax} files`);
+    const tooManyRules = `more than ${ruleCountMax} lines for ${this.#lines}`;
     const macros = await this.#readMacros(mirror, files.get(attributesName), stop);
     if (macros === undefined) return give(tooManyRules);
     const byDirectory = new Map<string, readonly AttributeRule[]>();
@@ -249,9 +241,9 @@ class AttributeReader {
     if (byteCount > attributeTotalBytesMax) return give(`more than ${attributeTotalBytesMax >> 20} MiB`);
     const stack = new AttributeStack(byDirectory, macros);
     if (stack.ruleCount > ruleCountMax) return give(tooManyRules);
-    if (stack.stateCount > stateCountMax) return give(`more than ${stateCountMax} attributes in lines`);
-    if (stack.wildcardBytes > wildcardsMax)
-      return give(`more than ${wildcardsMax >> 10} KiB of patterns with wildcards`);
+    if (stack.stateCount > attributeStatesMax) return give(`more than ${attributeStatesMax} attributes in lines`);
+    if (stack.wildcardBytes > wildcardBytesMax)
+      return give(`more than ${wildcardBytesMax >> 10} KiB of patterns with wildcards`);
     return stack;
   }
 
@@ -264,7 +256,7 @@ class AttributeReader {
       if (outcome.kind === "content") text = outcome.content.toString("latin1");
     });
     if (text === undefined) return this.#noMacros;
-    const macros = parseMacros(text, this.#bounds.ruleCountMax, stop);
+    const macros = parseMacros(text, this.#ruleCountMax, stop);
     if (macros === undefined) return undefined;
     const numbered = new AttributeMacros(this.#wanted, macros);
     this.#keptMacros.set(oid, numbered);
@@ -273,22 +265,14 @@ class AttributeReader {
 }
 
 /** Of the attributes of linguist, those that mean something for a search; the others are about statistics of GitHub. */
-const linguistAttributes = new AttributeReader(["linguist-language", "linguist-generated", "linguist-vendored"], {
-  fileCountMax: attributeFilesMax,
-  ruleCountMax: attributeRulesMax,
-  stateCountMax: attributeStatesMax,
-  wildcardBytesMax,
-  lines: "linguist",
-});
+const linguistAttributes = new AttributeReader(
+  ["linguist-language", "linguist-generated", "linguist-vendored"],
+  attributeRulesMax,
+  "linguist",
+);
 
 /** Some repositories have a line for each file in LFS. */
-const lfsAttributes = new AttributeReader(["filter"], {
-  fileCountMax: attributeFilesMax,
-  ruleCountMax: 4_000,
-  stateCountMax: attributeStatesMax,
-  wildcardBytesMax,
-  lines: "filters",
-});
+const lfsAttributes = new AttributeReader(["filter"], 4_000, "filters");
 
 /** Of which files of a commit the blob may be a pointer of Git LFS: those for which the attribute `filter` is `lfs`. */
 export interface LfsRule {
