@@ -156,15 +156,15 @@ export function findLeft(
   for (const { shard, document } of first) add(shard, document);
   const countedShards = new Set(counted.shards);
   const stats = noStats();
-  const unranked = new Set(Array.from({ length: shardCount }, (_, shard) => shard));
+  const isRanked = new Uint8Array(shardCount);
   const left: number[] = [];
   for (const { shard, isComplete, keptCount, stats: own } of shards) {
-    unranked.delete(shard);
+    isRanked[shard] = 1;
     const isSent = !receipt && isComplete && keptCount === (except.get(shard)?.length ?? 0);
     if (isSent || countedShards.has(shard)) addStats(stats, own);
     else left.push(shard);
   }
-  left.push(...unranked);
+  for (let shard = 0; shard < shardCount; shard++) if (isRanked[shard] === 0) left.push(shard);
   for (const { shard, documents } of counted.documents) for (const document of documents) add(shard, document);
   return { shards: left.map((shard) => ({ shard, except: except.get(shard) ?? [] })), stats };
 }
@@ -372,6 +372,16 @@ export class BestDocuments {
       this.#matchCount += documents[count++].matchCount;
     documents.length = count;
   }
+}
+
+/** The best documents of several threads. */
+export function mergeBest(ranked: readonly RankedColumns[], budget: RankBudget, work: ShardWork): BestDocuments {
+  const best = new BestDocuments(budget.keptDocuments, budget.keptMatches);
+  for (const document of ranked.flatMap(decodeDocuments)) {
+    checkRanked(document, work);
+    best.offer(document);
+  }
+  return best;
 }
 
 /** Shards to search. */

@@ -5,17 +5,14 @@ import type { Lane, SearchTaskResult } from "../../protocol/messages.js";
 import {
   type LeftWork,
   type RankBudget,
-  type RankedColumns,
   type RankedDocument,
   type RankingParts,
   type RankTaskResult,
-  checkRanked,
   findLeft,
+  mergeBest,
   workOnDocuments,
   workOnShards,
-  decodeDocuments,
   decodeShards,
-  BestDocuments,
   RankBoard,
 } from "../../protocol/rank-messages.js";
 import { addStats, type SearchOptions, type SearchStats } from "../../protocol/search-options.js";
@@ -60,7 +57,7 @@ export interface PassSearch {
 
 /** The results to send first, and what is left to search. */
 export interface Ranking {
-  /** The best documents, in order. Not told if they are written. */
+  /** The best documents, in order; empty if a thread has written all of them. */
   readonly best: readonly RankedDocument[];
   /** The best results, in order; if they are written, all results. */
   readonly first: SlicedWork;
@@ -188,7 +185,7 @@ export class RankedPass {
       return { best: [], first: work, rest: () => leaveOut(work, left), ...shared };
     }
     const ranked = this.#results.flatMap((result) => result.ranked ?? []);
-    const best = this.#mergeBest(ranked);
+    const best = mergeBest(ranked, this.#budget, work).documents;
     const scores = this.#search.debug ? best.map(describeScore) : undefined;
     const examined = this.#results.flatMap((result) => result.examined);
     return {
@@ -201,15 +198,6 @@ export class RankedPass {
       },
       ...shared,
     };
-  }
-
-  #mergeBest(ranked: readonly RankedColumns[]): readonly RankedDocument[] {
-    const best = new BestDocuments(this.#budget.keptDocuments, this.#budget.keptMatches);
-    for (const document of ranked.flatMap(decodeDocuments)) {
-      checkRanked(document, this.#work);
-      best.offer(document);
-    }
-    return best.documents;
   }
 }
 

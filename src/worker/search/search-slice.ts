@@ -61,10 +61,10 @@ import {
 import {
   BestDocuments,
   checkRanked,
-  decodeDocuments,
   decodeShards,
   encodeRanked,
   findLeft,
+  mergeBest,
   type PublishedRanking,
   RankBoard,
   type RankedShard,
@@ -570,7 +570,11 @@ export class RankSlice {
     if (this.#control.publishShards(count) < rows.length) return undefined;
     const all = board.read();
     return {
-      best: mergeBest(this.#task, all),
+      best: mergeBest(
+        all.map(({ ranked }) => ranked),
+        this.#task.budget,
+        this.#task,
+      ),
       shards: all.flatMap(({ ranked }) => decodeShards(ranked)),
       examined: all.flatMap(({ examined }) => examined),
     };
@@ -763,15 +767,4 @@ interface FoundTogether {
   readonly best: BestDocuments;
   readonly shards: readonly RankedShard[];
   readonly examined: readonly ExaminedShard[];
-}
-
-/** The best documents of several threads. */
-function mergeBest(task: RankTask, published: readonly PublishedRanking[]): BestDocuments {
-  const best = new BestDocuments(task.budget.keptDocuments, task.budget.keptMatches);
-  for (const { ranked } of published)
-    for (const document of decodeDocuments(ranked)) {
-      checkRanked(document, task);
-      best.offer(document);
-    }
-  return best;
 }
