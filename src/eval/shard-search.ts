@@ -250,9 +250,8 @@ export class ShardSearch {
     const revisions = mergeRevisions(hits);
     for (let r = firstRevision; r < revisions.length; r++) {
       const source: ResultSource = { document, content, summary, revision: revisions[r] };
-      const sent = this.#writer.findSent(source);
+      const sent = this.#writer.takeSent(source);
       if (sent?.rowsDone === allWritten) continue;
-      if (sent !== undefined) this.#writer.settleSent(source);
       const isKnown = isCounted(counted, document, r);
       if (isKnown && sent === undefined && isBefore(counted.shown, document, r)) continue;
       const rowFrom = this.#rows.count;
@@ -378,9 +377,8 @@ export function writeFound(
   let shownRows = 0;
   searched.revisions(document).forEach((revision, r) => {
     const source = { document, content, summary, revision };
-    const sent = writer.findSent(source);
+    const sent = writer.takeSent(source);
     if (sent?.rowsDone === allWritten) return;
-    if (sent !== undefined) writer.settleSent(source);
     const rowFrom = rows.count;
     rows.append(ranges.subarray(2), 0, rowCount);
     pathRows.clear();

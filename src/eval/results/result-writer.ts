@@ -276,20 +276,22 @@ export class ResultWriter {
     if (isDuplicate) this.#results.omitRows(rowFrom + rowCount);
   }
 
-  /** What another process has counted and sent of a result; undefined if it has not. */
+  /** What another process has counted and sent of a result; undefined if it has not counted it. */
   findSent({ document, summary, revision }: Omit<ResultSource, "content">): SentMark | undefined {
     return this.#sent?.find(this.#templates.markHash(document, this.#templates.find(summary, revision)));
   }
 
-  /** A result that another process has counted is found, or cannot be written: the search need not go on for it. */
-  settleSent({ document, summary, revision }: Omit<ResultSource, "content">): void {
+  /** The same for a result that is found here: the search need not go on for it any more. */
+  takeSent({ document, summary, revision }: Omit<ResultSource, "content">): SentMark | undefined {
+    if (this.#sent === undefined) return undefined;
     const hash = this.#templates.markHash(document, this.#templates.find(summary, revision));
-    if (this.#sent?.settle(hash) === true) this.#control.settleSent();
+    const sent = this.#sent.find(hash);
+    if (sent !== undefined && sent.rowsDone !== allWritten && this.#sent.settle(hash)) this.#control.settleSent();
+    return sent;
   }
 
-  /** Adds what another process has counted and not sent of a result. Returns false if it has sent everything. */
+  /** Adds what another process has counted and not written of a result. Returns false if nothing of it is wanted. */
   addSent(source: ResultSource, rowFrom: number, rows: Rows, pathRows: Rows, sent: SentMark): boolean {
-    if (sent.rowsDone === allWritten) return false;
     const rowCount = this.#selectRows(source, rows.count - rowFrom, pathRows);
     if (rowCount === undefined) return false;
     const shownRows = Math.min(rowCount, sent.shownRows);
