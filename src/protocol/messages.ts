@@ -350,12 +350,14 @@ export function checkSearchResult({ resume, batchCount, lastBatch }: SearchTaskR
   assert(resume.shard >= (task.resume?.shard ?? 0), "a slice does not go back");
 }
 
+/** Whether bytes begin and end as match objects do. */
+export function holdsObjects(bytes: Uint8Array): boolean {
+  return bytes.length === 0 || (bytes[0] === openBrace && bytes[bytes.length - 1] === closeBrace);
+}
+
 export function checkBatch({ bytes, selected, marks }: ResultBatch): void {
   assert((marks?.records.length ?? 0) % markWords === 0, "a batch has whole marks");
-  assert(
-    bytes.length === 0 || (bytes[0] === openBrace && bytes[bytes.length - 1] === closeBrace),
-    "a batch has whole match objects",
-  );
+  assert(holdsObjects(bytes), "a batch has whole match objects");
   for (const { repositoryId, kind, json } of selected)
     assert(repositoryId >= 0 && (kind === "repository") === (json === ""), "a selected result is named or written");
 }

@@ -8,6 +8,7 @@ import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { Omission, ReceiptPage, ReceiptRepository } from "../../model/stream-events.js";
 import { emptyDigest } from "../../native/kernel/result-digest.js";
 import { takenMatches } from "../../protocol/control-block.js";
+import { holdsObjects } from "../../protocol/messages.js";
 import { allMarksMax, creditOfBatch, markBytes, markWords, marksMax } from "../../protocol/result-batch.js";
 import type { FrameChannel, FrameReceiver } from "../../wire/frame-channel.js";
 import type { Frame } from "../../wire/frames.js";
@@ -222,13 +223,10 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     const left = (max: number, used: number): number => (max === countUnlimited ? max : Math.max(0, max - used));
     const matches = left(matchCountMax, control.matchCount);
     const displayed = left(displayCountMax, control.displayedCount);
-    const taken = (resultLimits?.countMax ?? []).map((max, i) =>
-      max === undefined
-        ? undefined
-        : resultLimits === undefined
-          ? undefined
-          : Math.max(0, max - takenMatches(resultLimits, i)),
-    );
+    const taken =
+      resultLimits?.countMax.map((max, i) =>
+        max === undefined ? undefined : Math.max(0, max - takenMatches(resultLimits, i)),
+      ) ?? [];
     return { matches, displayed, taken };
   }
 
@@ -508,7 +506,7 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     const end = body.length - message.markBytes;
     require(end >= 0, "marks that are longer than their message");
     const [marks, bytes] = [readMarks(body.subarray(end)), body.subarray(0, end)];
-    require(hasObjects(bytes), "results that are no objects");
+    require(holdsObjects(bytes), "results that are no objects");
     const tallies = [...parts, message.tally];
     const repositories = tallies.flatMap((tally) => tally.repositories);
     const newMatches = repositories.reduce((sum, [, , , count]) => sum + count, 0);
@@ -791,11 +789,6 @@ class HeldMessages {
   }
 }
 
-/** As of a batch of a thread. */
-function hasObjects(bytes: Uint8Array): boolean {
-  return bytes.length === 0 || (bytes[0] === openBrace && bytes[bytes.length - 1] === closeBrace);
-}
-
 /** Heads of all parts of one tally: more repositories than a batch has matches. */
 const tallyBytesMax = 16 * 1024 * 1024;
 
@@ -832,30 +825,29 @@ class PassedResults {
 
   add(marks: Uint32Array, byteCount: number): void {
     if (byteCount > 0 || marks.length > 0) this.#isEmpty = false;
-    if (byteCount > 0 && marks.length === 0) this.#isComplete = false;
+    if (byteCount > 0 && marks.length === 0) this.#forget();
     if (!this.hasMarks || !this.#isComplete) return;
     this.recordCount += marks.length / markWords;
     PassedResults.#allCount += marks.length / markWords;
     if (marks.length > 0) this.#records.push(marks);
     if (this.recordCount <= marksMax && PassedResults.#allCount <= allMarksMax) return;
-    this.#isComplete = false;
     this.#forget();
   }
 
   /** Something was passed on behind which nobody can go on: it has no marks, or too much was to be told. */
   addUnmarked(): void {
     this.#isEmpty = false;
-    this.#isComplete = false;
     this.#forget();
   }
 
   /** Nobody goes on behind them any more, nor behind what still comes. */
   release(): void {
-    this.#isComplete = false;
     this.#forget();
   }
 
+  /** Nobody can go on behind anything more. */
   #forget(): void {
+    this.#isComplete = false;
     PassedResults.#allCount -= this.recordCount;
     this.#records.length = 0;
     this.#pinned.clear();
@@ -912,7 +904,7 @@ function listExcluded({ count, first }: Listed<ExcludedRepository>): OmissionGro
 
 const idMember = Buffer.from(',"repositoryID":');
 const nameMember = Buffer.from(',"repository":"');
-const [quote, backslash, openBrace, closeBrace] = Buffer.from('"\\{}');
+const [quote, backslash] = Buffer.from('"\\');
 
 /**
  * Match objects with other ids of repositories. The member cannot be part of a text, in which quotation marks are escaped; the name
