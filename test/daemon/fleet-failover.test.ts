@@ -51,7 +51,7 @@ const faults: readonly Fault[] = [
     count: scaled(1, 150),
     addedMsMax: 2_500,
     begin: ({ links }, node) => links[node].cut(),
-    end: ({ links }, node) => Promise.resolve(links[node].mend()),
+    end: ({ links }, node) => Promise.resolve(links[node].restore()),
   },
 ];
 

@@ -101,7 +101,7 @@ export class Link {
     const address = server.address();
     link.port = typeof address === "object" && address !== null ? address.port : 0;
     t.teardown(() => {
-      link.mend();
+      link.restore();
       server.close();
     });
     return link;
@@ -123,7 +123,7 @@ export class Link {
   }
 
   /** The connections that were there are gone, and others can be made. */
-  mend(): void {
+  restore(): void {
     this.#isCut = false;
     this.release();
     for (const socket of this.#sockets) socket.destroy();

@@ -147,8 +147,6 @@ export interface ListedShard extends RankedView {
 /** For each shard its `ListedShard`, in the order of its members; `undefined` for one that is not open. */
 export type ShardList = readonly (OpenRanked | Uint32Array | Uint8Array | undefined)[];
 
-export const listedShardLength = 4;
-
 export function listShard({ opened, tombstones, repositories, verdicts }: ListedShard): ShardList {
   return [opened, tombstones, repositories, verdicts];
 }

@@ -407,7 +407,7 @@ t.test("a search that has found enough does not wait for a silent leaf", async (
   t.equal(source.part({ all: false, options: new Set() }, true).failures.count, 0);
 });
 
-t.test("a lost leaf gives back what it has counted and not sent", async (t) => {
+t.test("matches that a lost leaf counted and did not send are not counted", async (t) => {
   const { control, say, source, ended, breakOff } = site("x");
   await say(prepared("x"));
   await say(batch(2, { tally: tally([[idBase + 1, "r", "", 2, ""]]) }), "{}");
