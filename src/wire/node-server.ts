@@ -170,5 +170,7 @@ export class NodeServer {
     // The receiver answers over the channel, whose receiver it is.
     const receiver = this.#settings.accept(node, () => channel as unknown as FrameChannel);
     channel = new FrameChannel(stream, receiver);
+    // A coordinator that has left reads nothing more, and a stream with something to send would wait for it without an end.
+    stream.once("aborted", () => stream.destroy());
   }
 }

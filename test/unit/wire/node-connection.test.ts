@@ -11,6 +11,7 @@ import { watchSession } from "../../../src/wire/liveness.js";
 import { NodeClient } from "../../../src/wire/node-client.js";
 import { LineLimit, NodeServer } from "../../../src/wire/node-server.js";
 import { type CertificateFiles, TestAuthority } from "../../support/fleet-site.js";
+import { until } from "../../support/waiting.js";
 
 const log = silentLog();
 
@@ -74,6 +75,38 @@ t.test("only nodes of the fleet are answered, and only the node that was meant a
   t.match(await say(clientOf(forged, "test", "b")), /\S/, "a certificate of another authority");
   const trusting = { ...b, authority: forged.certificate.replace(/node\d+\.pem/, "ca.pem") };
   t.match(await say(clientOf(trusting, "test", "b")), /certificate/, "a server of another authority");
+});
+
+t.test("a node learns that another one has left, also while it has much to send", async (t) => {
+  const authority = new TestAuthority(t);
+  let [asked, left] = [0, 0];
+  const server = new NodeServer({
+    identity: readIdentity("test", "a", authority.issue("URI:trawl://test/a")),
+    nodes: ["b"],
+    protocol: "1",
+    log,
+    accept: (_, channel): FrameReceiver => ({
+      frame: () => {
+        channel().send({}, Buffer.alloc(4 << 20));
+        asked++;
+      },
+      closed: () => left++,
+    }),
+  });
+  const port = await server.start("127.0.0.1", 0);
+  t.teardown(() => server.stop());
+  const identity = readIdentity("test", "b", authority.issue("URI:trawl://test/b"));
+  const client = new NodeClient({ name: "a", address: `127.0.0.1:${port}` }, identity, "1", log);
+  t.teardown(() => client.close());
+  for (let i = 1; i <= 20; i++) {
+    const channel = client.open({ frame: () => undefined, closed: () => undefined });
+    channel.pause();
+    channel.send({ hello: i });
+    await until("the node is asked", () => asked === i);
+    channel.close();
+    await until("the node has learned it", () => left === i);
+  }
+  t.equal(left, 20);
 });
 
 t.test("without a certificate, or with an old protocol, nothing is said", async (t) => {
