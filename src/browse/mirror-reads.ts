@@ -91,9 +91,17 @@ export class GitReads {
   readonly #entries: BatchLoader<string, EntryData | null>;
   readonly #files: BatchLoader<WantedFile, FileAnswer>;
   readonly #highlights: BatchLoader<TextToHighlight, HighlightedText>;
+  readonly #requireHere: (repositoryId: number) => void;
   #textBytes = 0;
 
-  constructor(pool: ReadPool, cache: GitCache, limits: () => ReadLimits) {
+  /** `requireHere` throws if the repository with an id has no mirror here. */
+  constructor(
+    pool: ReadPool,
+    cache: GitCache,
+    limits: () => ReadLimits,
+    requireHere: (repositoryId: number) => void = () => undefined,
+  ) {
+    this.#requireHere = requireHere;
     this.#pool = pool;
     this.#cache = cache;
     this.#limits = limits;
@@ -109,10 +117,11 @@ export class GitReads {
   }
 
   /** One read of one mirror. Ends when the request times out or its client disconnects. */
-  run<Kind extends GitReadKind>(
+  async run<Kind extends GitReadKind>(
     request: GitReadKinds[Kind]["request"] & { readonly kind: Kind },
   ): Promise<GitReadAnswer<Kind>> {
-    return this.#pool.run<Kind>(request, this.#limits());
+    if ("repositoryId" in request) this.#requireHere(request.repositoryId);
+    return await this.#pool.run<Kind>(request, this.#limits());
   }
 
   /**
@@ -289,6 +298,7 @@ export class GitReads {
   }
 
   async #resolve(repositoryId: number, texts: readonly string[]): Promise<FoundRevision[]> {
+    this.#requireHere(repositoryId);
     const specs = texts.map((typed) => ({ kind: "name" as const, typed }));
     const {
       repositories: [found],

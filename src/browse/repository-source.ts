@@ -1,4 +1,5 @@
 import { defaultBranchBit, type Repository } from "../model/repository.js";
+import type { StreamMatch } from "../model/stream-events.js";
 import { globalId } from "./ids.js";
 import { linkMarkdown, plainMarkdown, type Markdown } from "./markdown.js";
 import { parseCodeHost, repositoryUrl } from "./urls.js";
@@ -14,6 +15,42 @@ export function toRepositorySource(record: Repository): RepositorySource {
     sources.set(record, source);
   }
   return source;
+}
+
+/** Ids of repositories here are less, and a client that is given one from here on finds nothing with it. */
+export const remoteIdsFrom = 2 ** 31;
+
+/** A repository of another node, of which only what a result says is known; nothing of it can be read here. */
+export function remoteRecord(match: StreamMatch): Repository {
+  return {
+    id: remoteIdsFrom + (match.repositoryID ?? 0),
+    name: match.repository ?? "",
+    url: "",
+    credential: "",
+    fork: match.fork === true,
+    archived: match.archived === true,
+    private: match.private === true,
+    readers: [],
+    stars: match.repoStars ?? 0,
+    description: match.description ?? "",
+    topics: match.topics ?? [],
+    metadata: match.metadata ?? {},
+    addedMetadata: {},
+    history: "",
+    branches: [],
+    indexedBranches: [],
+    intervalSeconds: 0,
+    generation: 1,
+    defaultBranch: "",
+    lastFetched: match.repoLastFetched ?? "",
+    lastChanged: "",
+    lastError: "",
+    documentCount: 0,
+    contentBytes: 0,
+    skippedCounts: {},
+    configured: false,
+    removedAt: "",
+  };
 }
 
 /** A repository from the catalog, and the revision that a search specified. */

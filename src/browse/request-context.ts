@@ -15,6 +15,7 @@ import type { MetadataChange } from "../model/metadata-change.js";
 import type { HistoryStatus } from "../model/history-record.js";
 import { type RequestOrigin, toOrigin } from "../model/request-origin.js";
 import type { Repository, RepositoryAttributes } from "../model/repository.js";
+import type { StreamMatch } from "../model/stream-events.js";
 import type { Viewer } from "../model/viewer.js";
 import type { Notifications } from "../notify/notifications.js";
 import type { PreciseIndexes } from "../precise/precise-indexes.js";
@@ -23,6 +24,7 @@ import type { Searcher } from "../search/searcher.js";
 import type { ReadLimits, ReadPool } from "../pool/read-pool.js";
 import type { CommitFetches } from "./commit-fetches.js";
 import { type GitCache, GitReads } from "./mirror-reads.js";
+import { remoteIdsFrom, remoteRecord } from "./repository-source.js";
 import { resultWhileYielding } from "../base/yielding.js";
 
 /** Limit on the items of one response in lists without an explicit length. */
@@ -132,6 +134,26 @@ export class RequestContext {
     return this.services.catalog.repositoryTable(this.viewer);
   }
 
+  /** The repository of a result; undefined if it does not exist any more. */
+  repositoryOf(match: StreamMatch): Repository | undefined {
+    const { repositoryID: id } = match;
+    if (id === undefined) return undefined;
+    const { fleet } = this.services.searcher;
+    if (fleet === undefined) return this.repositories.byId(id);
+    const { id: ownId } = fleet.locate(id);
+    return ownId === undefined ? remoteRecord(match) : this.repositories.byId(ownId);
+  }
+
+  /** Throws `not-implemented` if the repository with this id is of another node. */
+  #requireHere(repositoryId: number): void {
+    if (repositoryId < remoteIdsFrom) return;
+    const node = this.services.searcher.fleet?.locate(repositoryId - remoteIdsFrom).node ?? "unknown";
+    throw new TrawlError(
+      "not-implemented",
+      `the repository is on node ${node} of this fleet, and can be read only there: ask that node`,
+    );
+  }
+
   /** Remaining time of this request in milliseconds; at least one. */
   get leftMs(): number {
     return Math.max(1, this.#deadlineMs - monotonicMs());
@@ -166,7 +188,12 @@ export class RequestContext {
   }
 
   get git(): GitReads {
-    this.#git ??= new GitReads(this.services.reads, this.services.gitCache, () => this.readLimits);
+    this.#git ??= new GitReads(
+      this.services.reads,
+      this.services.gitCache,
+      () => this.readLimits,
+      (repositoryId) => this.#requireHere(repositoryId),
+    );
     return this.#git;
   }
 

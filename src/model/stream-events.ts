@@ -72,6 +72,7 @@ export interface StreamMatch {
   readonly repository?: string;
   readonly branches?: readonly string[];
   readonly repoStars?: number;
+  readonly repoLastFetched?: string;
   /** Of a file, if the client asked for duplicates: equal for files with the same content and the same matches in it. */
   readonly contentKey?: string;
   /** True if another match object has the matches of its `contentKey`. */
@@ -82,6 +83,8 @@ export interface StreamMatch {
   readonly fork?: boolean;
   readonly archived?: boolean;
   readonly private?: boolean;
+  readonly topics?: readonly string[];
+  readonly metadata?: Readonly<Record<string, string | null>>;
   readonly commit?: string;
   readonly path?: string;
   /** The path as a URL has it, if it is not UTF-8: `path` has U+FFFD for its other bytes. */

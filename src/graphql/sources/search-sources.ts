@@ -58,9 +58,14 @@ export class SearchSource {
       context,
     );
     if (collected.error !== undefined) throw new TrawlError("bad-request", collected.error);
-    return new SearchResultsSource(collected, (id) => {
-      const record = context.repositories.byId(id);
-      return record === undefined ? undefined : toRepositorySource(record);
+    const known = new Map<number | undefined, RepositorySource | undefined>();
+    return new SearchResultsSource(collected, (match) => {
+      const { repositoryID: id } = match;
+      if (!known.has(id)) {
+        const record = context.repositoryOf(match);
+        known.set(id, record && toRepositorySource(record));
+      }
+      return known.get(id);
     });
   }
 }
@@ -72,6 +77,7 @@ function requestFor(
   { viewer, client, origin }: RequestContext,
 ): SearchRequest {
   return {
+    isForAllNodes: true,
     query,
     version,
     patternType: patternType === undefined ? "" : patternType === "nls" ? "keyword" : patternType,
@@ -228,7 +234,7 @@ function gapAlert(skipped: readonly Skipped[]): Alert | undefined {
   };
 }
 
-type RepositoryLookup = (id: number) => RepositorySource | undefined;
+type RepositoryLookup = (match: StreamMatch) => RepositorySource | undefined;
 
 /** What a search found. */
 export class SearchResultsSource {
@@ -241,8 +247,9 @@ export class SearchResultsSource {
   constructor(collected: Collected, repositoryOf: RepositoryLookup) {
     this.#collected = collected;
     this.results = groupResults(collected.matches, repositoryOf);
-    const ids = [...new Set(collected.matches.flatMap(({ repositoryID }) => repositoryID ?? []))].sort((a, b) => a - b);
-    this.repositories = ids.flatMap((id) => repositoryOf(id) ?? []);
+    const byId = new Map(collected.matches.map((match) => [match.repositoryID ?? -1, match]));
+    const ordered = [...byId].sort(([a], [b]) => a - b);
+    this.repositories = ordered.flatMap(([, match]) => repositoryOf(match) ?? []);
   }
 
   get matchCount(): number {
@@ -357,7 +364,7 @@ function groupResults(
   const firstOf = new Map<string, FileMatchSource>();
   const duplicates: (readonly [key: string, file: FileMatchSource])[] = [];
   for (const match of matches) {
-    const repository = match.repositoryID === undefined ? undefined : repositoryOf(match.repositoryID);
+    const repository = repositoryOf(match);
     // It is an owner, for which the schema has no result, or the repository was removed while the search ran.
     if (repository === undefined) continue;
     const revision = match.branches?.[0] ?? "";

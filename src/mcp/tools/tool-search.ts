@@ -44,6 +44,7 @@ export async function runToolSearch(
   const collector = new SearchCollector((byteCount) => (bytes += byteCount) <= matchBytesMax);
   const forget = context.onCancel(() => collector.end());
   const request = {
+    isForAllNodes: true,
     query,
     version: "V3",
     patternType,
