@@ -57,6 +57,8 @@ export interface RankedPart {
    * the slice continues only when all its batches have arrived, because it may continue in another thread.
    */
   readonly only: Uint32Array | undefined;
+  /** Whether each of these documents has batches of its own, which say whose they are. */
+  readonly isApart?: boolean | undefined;
   /** By element of `rows`: how its document was scored, if the client asked for it. */
   readonly scores: readonly string[] | undefined;
   /**

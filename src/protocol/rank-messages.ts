@@ -65,6 +65,8 @@ export interface RankTask {
    * they must not be written.
    */
   readonly writtenSlice: number | undefined;
+  /** As in `RankedPart`, if they are written. */
+  readonly isApart?: boolean | undefined;
   /** The memory of a `RankBoard`, which is empty when ranking begins. */
   readonly board: SharedArrayBuffer;
 }
@@ -414,10 +416,12 @@ export function workOnDocuments(
   documents: readonly RankedDocument[],
   scores: readonly string[] | undefined,
   examined: readonly ExaminedShard[],
+  isApart?: boolean,
 ): RankedWork {
   const shards = Uint32Array.from(documents, ({ shard }) => shard);
   return workOnShards(work, shards, {
     only: Uint32Array.from(documents, ({ document }) => document),
+    isApart,
     scores,
     ranges: documents.map(({ ranges }) => ranges),
     except: undefined,

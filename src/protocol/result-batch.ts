@@ -16,6 +16,8 @@ export interface ResultBatch {
   readonly selected: readonly SelectedResult[];
   /** Undefined unless another process may have to go on behind the batch. */
   readonly marks?: BatchMarks | undefined;
+  /** Of ranked documents that have batches of their own: the index of the document in the work. */
+  readonly ranked?: number | undefined;
 }
 
 /** What a batch takes of the credit of the workers: its bytes, and about as many as its groups have. */
@@ -275,6 +277,12 @@ export class SentMarks {
   /** Results that another process has counted, and not written completely. */
   get unwrittenCount(): number {
     return this.#words[this.#words.length - 1];
+  }
+
+  /** Forgets what is found, because the search begins again. */
+  restart(): void {
+    const words = this.#words;
+    for (let at = markWords; at < words.length - 1; at += markWords + 1) if (words[at] === 2) words[at] = 1;
   }
 
   add(records: Uint32Array): void {

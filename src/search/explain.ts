@@ -313,9 +313,7 @@ async function explainRanking(
   const { rows } = chooseShards(view, textChoices(plan, selections), false);
   const { matchCountMax, displayCountMax } = limits;
   const ranked = { ...options, matchCountMax, displayCountMax };
-  const { best } = await new RankedPass(search, { options: ranked, rows, cached: [], ranked: undefined }).run(
-    noStats(),
-  );
+  const { best } = await new RankedPass(search, { options: ranked, rows, cached: [], ranked: undefined }).run();
   timeout.cancel();
   return [
     `ranked: ${best.length} documents`,

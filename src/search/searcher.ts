@@ -21,7 +21,7 @@ import { toRequestedPatterns } from "../query/plan/pattern-set.js";
 import { PlanCache } from "../query/plan/plan-query.js";
 import type { SearchContexts } from "../query/plan/search-contexts.js";
 import type { SearchPool } from "../pool/search-pool.js";
-import type { SearchPlan, PersonFilter } from "../query/plan/plan.js";
+import type { SearchPlan, PersonFilter, RepositoryFilter } from "../query/plan/plan.js";
 import { type ReceiptRange, ReceiptStore, TraceStore, traceWriter } from "./report/latest-searches.js";
 import {
   type ChangeOutcome,
@@ -79,16 +79,24 @@ export interface SearchEnvironment extends SourceServices, RootEnvironment {
   readonly onSpan?: ((span: SearchSpan) => void) | undefined;
 }
 
-/** What to search for, and where in this process. */
-interface ChosenSearch {
+/** What to search for, and where. */
+type ChosenSearch = HereSearch | SpreadSearch;
+
+/** A search of several nodes, of which each chooses. */
+interface SpreadSearch {
   readonly plan: SearchPlan;
+  readonly fleet: SearchFleet;
+}
+
+/** A search in this process. */
+interface HereSearch {
+  readonly plan: SearchPlan;
+  readonly fleet: undefined;
   readonly view: CatalogView;
   /** By basic query of the plan. */
   readonly resolutions: readonly Resolution[];
   /** Undefined unless the search may have to be repeated. */
   readonly snapshot: SnapshotUse | undefined;
-  /** The nodes that search it. Undefined if it is searched only here. */
-  readonly fleet: SearchFleet | undefined;
 }
 
 /**
@@ -284,15 +292,17 @@ export class Searcher {
     if (request.groups !== undefined) requireCountable(plan, request.groups.by);
     if (request.refusesOwners === true) requireNoOwners(plan, request.query);
     const fleet = request.isForAllNodes === true ? this.fleet : undefined;
-    if (fleet !== undefined) fleet.requireSearchable(request, plan);
+    if (fleet !== undefined) {
+      fleet.requireSearchable(request);
+      begin({ plan, fleet });
+      return true;
+    }
     const { catalog } = this.#environment;
     const view = catalog.view();
     let isTaken = false;
     try {
       const table = catalog.repositoryTable(request.viewer);
-      const filters = plan.basicQueries.map(({ repositories }) =>
-        request.scope?.onlyIndexedRevisions === true ? { ...repositories, onlyIndexedRevisions: true } : repositories,
-      );
+      const filters = repositoryFilters(plan, request);
       const work = pinned === undefined ? resolveInSteps(table, filters) : restoreInSteps(pinned, table);
       const chosen = yield* takeInTime(work, {
         timeoutMs: Math.max(...searchLimits(plan, request, this.#environment).timeoutsMs),
@@ -302,7 +312,7 @@ export class Searcher {
       if (chosen === undefined) return false;
       const resolutions = restrictTo(chosen, request.scope?.repositoryIds);
       isTaken = true;
-      begin({ plan, view, resolutions, snapshot, fleet });
+      begin({ plan, view, resolutions, snapshot, fleet: undefined });
       return true;
     } finally {
       if (!isTaken) view.release();
@@ -418,36 +428,30 @@ export class Searcher {
   /** A search of what was chosen in this process, which is its only source. */
   #toRooted(
     id: number,
-    { plan, view, resolutions, snapshot, fleet }: ChosenSearch,
+    chosen: ChosenSearch,
     countResults: RootedSearch["countResults"],
     environment: SourceServices,
   ): RootedSearch {
-    if (fleet !== undefined) return this.#toSpread(id, { plan, view, resolutions, snapshot, fleet }, environment);
+    if (chosen.fleet !== undefined) return this.#toSpread(chosen, countResults);
+    const { plan, view, resolutions, snapshot } = chosen;
     const choice = { id, view, resolutions, snapshot, idBase: 0 };
     const here: RootedSearch = {
       plan,
       openSources: (search, root) => [new LocalSource(search, choice, environment, root)],
       countResults,
     };
-    return this.fleet === undefined ? here : { ...here, spread: "alone", countResults: undefined };
+    return this.fleet === undefined ? here : { ...here, isAlone: true, countResults: undefined };
   }
 
-  /** A search of which this node is the coordinator, and one of the sources. What may have been meant is not looked for. */
-  #toSpread(
-    id: number,
-    { plan, view, resolutions, snapshot, fleet }: ChosenSearch & { readonly fleet: SearchFleet },
-    environment: SourceServices,
-  ): RootedSearch {
-    const choice = { id, view, resolutions, snapshot, idBase: fleet.idBase };
+  /** A search of which this node is the coordinator. */
+  #toSpread({ plan, fleet }: SpreadSearch, countResults: RootedSearch["countResults"]): RootedSearch {
     return {
       plan,
       openSources: (search, root) => {
         const table = this.#environment.catalog.repositoryTable(search.request.viewer);
-        const local = new LocalSource(search, choice, environment, root);
-        return fleet.openSources(search, root, local, (name) => table.byName(name) !== undefined);
+        return fleet.openSources(search, root, (name) => table.byName(name) !== undefined);
       },
-      spread: "nodes",
-      countResults: undefined,
+      countResults,
     };
   }
 
@@ -466,23 +470,35 @@ export class Searcher {
   ): Promise<ChosenHere | undefined> {
     const { catalog } = this.#environment;
     const { viewer } = request;
+    const { idBase = 0 } = this.fleet ?? {};
     const table = catalog.repositoryTable(viewer);
     const view = catalog.view();
     let resolutions: readonly Resolution[] | undefined;
     try {
-      const filters = plan.basicQueries.map(({ repositories }) => repositories);
       const settings = { timeoutMs, isWanted, isStopping: () => this.#isStopping };
-      resolutions = await resultWhileYielding(takeInTime(resolveInSteps(table, filters), settings));
+      const chosen = await resultWhileYielding(
+        takeInTime(resolveInSteps(table, repositoryFilters(plan, request)), settings),
+      );
+      const ids = request.scope?.repositoryIds;
+      const ownIds = ids && new Set([...ids].map((id) => id - idBase));
+      resolutions = chosen && restrictTo(chosen, ownIds);
     } finally {
       if (resolutions === undefined) view.release();
     }
     if (resolutions === undefined) return undefined;
-    const idBase = this.fleet?.idBase ?? 0;
-    const choice = { id: this.#nextId++, view, resolutions, snapshot: undefined, idBase, pinned };
+    const lent = { ...view, release: () => undefined };
+    const choice = { view: lent, resolutions, snapshot: undefined, idBase, pinned };
     const state = { visibleCount: table.count, seesAll: catalog.seesAll(viewer), isRepeatable: false };
+    let last: LocalSource | undefined;
+    let ranking: LocalSource["ranking"];
     return {
       first: () => firstWords(plan, choice.resolutions, state),
-      open: (search, root) => new LocalSource(search, choice, this.#environment, root),
+      open: (search, root, from) => {
+        ranking = last?.ranking ?? ranking;
+        const continued = from === undefined ? undefined : { ranking, from };
+        last = new LocalSource(search, { ...choice, id: this.#nextId++, continued }, this.#environment, root);
+        return last;
+      },
       release: () => view.release(),
     };
   }
@@ -590,6 +606,13 @@ function replaceUser(filter: PersonFilter, addressesOf: AddressLookup): PersonFi
   if (addresses === undefined) return filter;
   const source = addresses.length === 0 ? matchesNothing : `^(?:${addresses.map(escapeRegexp).join("|")})$`;
   return { ...filter, source, foldCase: true };
+}
+
+/** By basic query, which repositories it chooses. */
+function repositoryFilters({ basicQueries }: SearchPlan, { scope }: SearchRequest): readonly RepositoryFilter[] {
+  return basicQueries.map(({ repositories }) =>
+    scope?.onlyIndexedRevisions === true ? { ...repositories, onlyIndexedRevisions: true } : repositories,
+  );
 }
 
 /** Throws a `QueryError` if results are owners. */

@@ -12,6 +12,12 @@ export const natural: Shape<number> = (value, place) => {
   return value;
 };
 
+/** A whole number, also below 0. */
+export const whole: Shape<number> = (value, place) => {
+  if (typeof value !== "number" || !Number.isSafeInteger(value)) throw unfit(place, "a whole number");
+  return value;
+};
+
 /** Like `natural`, up to 2^32 - 1. */
 export const word: Shape<number> = (value, place) => {
   const count = natural(value, place);

@@ -36,7 +36,10 @@ const site = shared(async (owner): Promise<FleetSite & { readonly whole: DaemonP
   const configuration = { contexts: configuredContexts };
   const [fleet, { nodes: alone }] = await Promise.all([
     startFleet(owner, nodes, configuration, [...timeout, "--set", "index.symbols=false"]),
-    startFleet(owner, [all], configuration, [...timeout, "--set", "index.symbols=false"], { names: ["alone"] }),
+    // In the order in which nodes number them.
+    startFleet(owner, [nodes.flat()], configuration, [...timeout, "--set", "index.symbols=false"], {
+      names: ["alone"],
+    }),
   ]);
   return { ...fleet, whole: alone[0] };
 });
@@ -81,8 +84,8 @@ const cases = [...queries, ...predicates, ...repositoryCases, ...revisionCases];
 
 /** What several nodes do not answer yet, or answer with another alert. */
 function isAnswered({ query, request, want }: (typeof cases)[number]): boolean {
-  const alerts = want.some((answer) => /^alert: (?!Unable To Process Query)/.test(answer));
-  return !/type:(commit|diff)|\bduplicates|since=|select:commit|count:\d/.test(`${query} ${request}`) && !alerts;
+  const isOther = want.some((answer) => /^error: .*(?:since|duplicates)/.test(answer));
+  return !/\bduplicates|since=/.test(`${query} ${request}`) && !isOther;
 }
 
 t.test("the cases are answered as the table says, whichever node is asked", async (t) => {
@@ -93,8 +96,8 @@ t.test("the cases are answered as the table says, whichever node is asked", asyn
   const rows = answered.filter((_, i) => isFull || i % 7 === 0);
   for (const [i, { name, query, request, want, skipped }] of rows.entries()) {
     const at = i % nodes.length;
-    const answer = await ask(nodes[at], query, `${request}&token=${tokens[at]}`);
-    const found = answer.found.filter((text) => text !== "large" && !text.startsWith("alert: Results are not ranked"));
+    const answer = await ask(nodes[at], query, `${request}&near=0&token=${tokens[at]}`);
+    const found = answer.found.filter((text) => text !== "large");
     const got = comparable(found, want);
     if (!isDeepStrictEqual(got, [...want].sort())) t.same(got, [...want].sort(), `${name}: ${query}`);
     if (skipped !== undefined && !isDeepStrictEqual(answer.skipped, skipped)) t.same(answer.skipped, skipped, name);
@@ -147,6 +150,96 @@ function countOf(matches: readonly StreamMatch[]): number {
 /** Of a line that is longer than an event may be, a limit leaves fewer ranges than it counts, as on a single host. */
 const limited = "e -repo:large -file:long.txt";
 
+/** What decides about the order of results, and of what they are. */
+function inOrder(events: readonly StreamEvent[]): readonly string[] {
+  return matchesOf(events).map((match) => JSON.stringify({ ...match, repositoryID: 0, repoLastFetched: "" }));
+}
+
+/** Words of the texts and names of the corpus. */
+const words = [
+  ...new Set(
+    corpus.flatMap(({ name, files }) =>
+      [name, ...files.flatMap(({ path, content }) => [path, content])]
+        .filter((text) => typeof text === "string")
+        .flatMap((text) => text.slice(0, 10_000).match(/[A-Za-z]{2,12}/g) ?? []),
+    ),
+  ),
+];
+
+t.test("the first results of ranked queries have the order of one daemon", async (t) => {
+  const { nodes, whole } = await site();
+  const token = await whole.addToken("admin");
+  const tokens = await Promise.all(nodes.map((node) => node.addToken("admin")));
+  const word = fc
+    .constantFrom(...words)
+    .chain((text) => fc.nat({ max: Math.max(0, text.length - 2) }).map((from) => text.slice(from, from + 6)));
+  const query = fc.tuple(
+    fc.oneof(
+      { weight: 4, arbitrary: word },
+      fc.tuple(word, word).map((both) => both.join(" ")),
+      fc.tuple(word, word).map((both) => both.join(" or ")),
+    ),
+    fc.constantFrom("", "", "", "type:file", "type:path", "type:symbol", "-file:test", "lang:go", "patterntype:regexp"),
+    // Without a limit nothing is ranked.
+    fc.constantFrom("count:3", "count:20", "count:1000", "count:1000"),
+  );
+  const display = fc.constantFrom<Readonly<Record<string, string>>>({}, {}, { display: "2" }, { display: "30" });
+  let ranked = 0;
+  let turn = 0;
+  await fc.assert(
+    fc.asyncProperty(query, display, async (parts, more) => {
+      const at = turn++ % nodes.length;
+      const text = parts.join(" ");
+      const [wanted, got] = await Promise.all([
+        whole.stream(text, "keyword", { near: "0", ...more, token }),
+        nodes[at].stream(text, "keyword", { near: "0", ...more, token: tokens[at] }),
+      ]);
+      const [a, b] = [inOrder(wanted).slice(0, 50), inOrder(got).slice(0, 50)];
+      if (a.length > 1) ranked++;
+      const counts = [wanted, got].map((events) => one<Progress>(events, "progress")?.matchCount);
+      const isSame = isDeepStrictEqual(a, b) && counts[0] === counts[1];
+      if (!isSame) t.same([b, counts[1]], [a, counts[0]], `${text} ${JSON.stringify(more)}`);
+      return isSame;
+    }),
+    { seed, numRuns: scaled(24, 500) },
+  );
+  t.ok(ranked > 5, `${ranked} queries with several results`);
+});
+
+t.test("repositories and histories come in the order of one daemon", async (t) => {
+  const { nodes, whole } = await site();
+  const token = await whole.addToken("admin");
+  const tokens = await Promise.all(nodes.map((node) => node.addToken("admin")));
+  const queries = [
+    "type:repo",
+    "type:repo count:2",
+    "repo:r",
+    "type:commit e",
+    "type:commit e count:3",
+    "type:diff e",
+    "type:diff e count:5",
+    "type:diff count:all select:commit.diff.added e",
+    "type:diff select:repo e",
+    "type:commit or (type:diff e)",
+    "(type:repo p) or (type:commit e)",
+    "count:100 alpha or (type:commit e)",
+    "type:commit author:nobody",
+    "repo:parser type:diff rev:*refs/heads/* e",
+  ];
+  for (const [i, query] of queries.entries())
+    for (const display of [undefined, "4"]) {
+      const at = i % nodes.length;
+      const more = { near: "0", receipt: "1", ...(display === undefined ? {} : { display }) };
+      const [wanted, got] = await Promise.all([
+        whole.stream(query, "standard", { ...more, token }),
+        nodes[at].stream(query, "standard", { ...more, token: tokens[at] }),
+      ]);
+      t.same(inOrder(got), inOrder(wanted), `${query} display=${display}`);
+      const [a, b] = [essence(wanted), essence(got)];
+      if (!isDeepStrictEqual(a, b)) t.same(b, a, `${query} display=${display}`);
+    }
+});
+
 t.test("limits are exact over all nodes", async (t) => {
   const { nodes, whole } = await site();
   const all = one<Progress>(await whole.stream(limited), "progress")?.matchCount ?? 0;
@@ -192,14 +285,24 @@ t.test("what a viewer may not see is hidden where it is", async (t) => {
 t.test("what several nodes cannot answer is refused, and no answer of one node looks like one of all", async (t) => {
   const { nodes } = await site();
   const [node] = nodes;
-  for (const query of ["type:commit e", "type:diff e"])
-    t.match((await node.search(query)).error, /not available/, query);
   t.match((await node.stream("e", "literal", { duplicates: "1" })).map(({ data }) => data).join(), /not available/);
   for (const parameter of ["watch=1", "resume=1", "since=x"])
     t.equal((await node.get(`/.api/search/stream?q=e&${parameter}`)).status, 400, parameter);
-  const query = `query { search(query: "e", version: V3) { results { alert { title } } } }`;
+});
+
+t.test("GraphQL searches all nodes, and names the node at which a file can be read", async (t) => {
+  const { nodes, names } = await site();
+  const [node] = nodes;
+  const query = `query { search(query: "repo:^(large|parser)$ (plenty or parser) count:2000 type:file", version: V3) {
+    results { alert { title } matchCount repositories { name } results { ... on FileMatch { file { path } } } } } }`;
   const answer = JSON.stringify(await askGraphql(node.url, query));
-  t.match(answer, /Only one node was searched/, "GraphQL searches one node, and says so");
+  t.match(answer, /"alert":null,"matchCount":2000/);
+  t.match(answer, /"name":"large"/);
+  t.match(answer, /"name":"parser"/);
+  const content = `query { search(query: "repo:^large$ plenty count:1", version: V3) {
+    results { results { ... on FileMatch { file { content } } } } } }`;
+  t.match(JSON.stringify(await askGraphql(node.url, content)), new RegExp(`on node ${names[2]} of this fleet`));
+  t.match(JSON.stringify(await askGraphql(nodes[2].url, content)), /plenty of results/, "which has it");
 });
 
 t.test("a client that does not read stops the leaf, and holds little memory", async (t) => {

@@ -1,9 +1,11 @@
 import { deserialize, serialize } from "node:v8";
+import { uninitializedBytes } from "../../base/bytes.js";
 import { TrawlError } from "../../base/errors.js";
 import { isObject } from "../../base/is-object.js";
 import { fileKinds } from "../../model/file-kind.js";
 import type { SearchRequest } from "../../model/search-request.js";
 import type { Omission, ReceiptRepository } from "../../model/stream-events.js";
+import type { FoundCommit } from "../../protocol/commit-page.js";
 import type { Lane } from "../../protocol/messages.js";
 import { markBytes, marksMax, secretBytes, type Tally } from "../../protocol/result-batch.js";
 import { noStats } from "../../protocol/search-options.js";
@@ -21,22 +23,27 @@ import {
   type Shaped,
   text,
   tuple,
+  whole,
   word,
 } from "../../wire/shapes.js";
 import type { PinnedRevision } from "../source/search-fleet.js";
+import { frameLimits } from "../../wire/frames.js";
 import type { Listed, SearchPart } from "../source/search-part.js";
+import type { OrderKey } from "./result-order.js";
 
 /**
  * What is said over a channel of one search.
  *
- *     coordinator → leaf    ask (body: Asked), pins*, sent*, go, credit*, late*, stop
- *     leaf → coordinator    prepared, (batch | found | state)*, end; or failed, or refused before end
+ *     coordinator → leaf    ask (body: Asked), pins*, sent*, go, share, again*, credit*, late*, stop
+ *     leaf → coordinator    prepared, rankable, (batch | found | commits | turn | state)*, end; or failed, or refused before end
  *
  * Or, between nodes that should have the same repositories: `compare`, and `holds`.
  *
  * The leaf chooses its repositories for `ask`, when it has all `pins` that were announced, says what it has chosen, and searches
  * after `go`, which may follow at once.
- * After `stop` it ends as soon as it can.
+ * If its results are ranked, it says how many shards it would rank, and does it when it knows how many all nodes rank. Results
+ * say where in the order of all nodes they are. After `again` the leaf says `restarted`, and searches again what the coordinator
+ * has not passed on. After `stop` it ends as soon as it can; it keeps what it has pinned until the channel is closed.
  */
 
 /** The body of `ask`, as `v8.serialize` writes it: it is read only from a node of the fleet, which may act for any viewer. */
@@ -158,6 +165,18 @@ export const sentRecordsMax = 16 * 1024;
 /** Matches that the leaf may count and send: the rest of what the search may. By result options, absent for no limit. */
 export const goHead = object({
   kind: choice(["go"]),
+  matchCountMax: natural,
+  displayCountMax: natural,
+  optionsMax: optional(list(optional(natural), optionsMax)),
+});
+
+/** How many shards of all nodes share the budget of ranking. */
+export const shareHead = object({ kind: choice(["share"]), shardCount: natural });
+
+/** What was found exceeds a limit: the rest of it may be counted and sent, from this ranked document on. */
+export const againHead = object({
+  kind: choice(["again"]),
+  from: natural,
   matchCountMax: natural,
   displayCountMax: natural,
   optionsMax: optional(list(optional(natural), optionsMax)),
@@ -295,8 +314,16 @@ const preparedHead = object({
   chosen: names,
 });
 
+const keyPart: Shape<number | string> = (value, place) =>
+  typeof value === "number" && Number.isFinite(value) ? value : keyText(value, place);
+const keyText = text(64 * 1024);
+const orderKey: Shape<OrderKey> = list(keyPart, 8);
+
 const batchHead = object({
   kind: choice(["batch"]),
+  at: orderKey,
+  /** The index of the ranked document of which it has results. */
+  document: optional(natural),
   counts,
   tally,
   digest: optional(digest),
@@ -306,8 +333,43 @@ const batchHead = object({
   isPart: flag,
 });
 
+/** How many of its shards would be ranked. */
+const rankableHead = object({ kind: choice(["rankable"]), shardCount: natural });
+
+/** No result before this place follows. */
+const turnHead = object({ kind: choice(["turn"]), at: orderKey, counts });
+
+const restartedHead = object({ kind: choice(["restarted"]) });
+
+/** Commits in one message, which are also limited by the lengths of their texts. */
+export const wireCommitsMax = 512;
+
+const commitsHead = object({
+  kind: choice(["commits"]),
+  at: orderKey,
+  repositoryId: natural,
+  repository: name,
+  /** Whether it is a diff, oid, date, matches, ranges, author, matches by result options, and bytes of its JSON. */
+  commits: list(
+    tuple(
+      flag,
+      text(64),
+      whole,
+      natural,
+      natural,
+      name,
+      name,
+      list(tuple(natural, natural), optionsMax),
+      atMost(frameLimits.bodyBytesMax),
+    ),
+    wireCommitsMax,
+  ),
+});
+export type WireCommits = Shaped<typeof commitsHead>;
+
 const foundHead = object({
   kind: choice(["found"]),
+  at: orderKey,
   key: text(64 * 1024),
   optionsIndex: natural,
   repositoryId: natural,
@@ -340,8 +402,12 @@ const endHead = object({ kind: choice(["end"]), counts, part, receipt: optional(
 
 const fromLeaf = {
   prepared: preparedHead,
+  rankable: rankableHead,
   batch: batchHead,
   found: foundHead,
+  commits: commitsHead,
+  turn: turnHead,
+  restarted: restartedHead,
   state: stateHead,
   refused: refusedHead,
   failed: failedHead,
@@ -355,6 +421,8 @@ const fromCoordinator = {
   pins: pinsHead,
   sent: sentHead,
   go: goHead,
+  share: shareHead,
+  again: againHead,
   credit: creditHead,
   late: lateHead,
   stop: stopHead,
@@ -579,4 +647,74 @@ export function emptyPart(plan: SearchPlan): SearchPart {
     estimate: { shards: 0, shardsRuledOut: 0, documents: 0, textBytes: 0 },
     isRepeatable: false,
   };
+}
+
+/** Bytes of JSON and UTF-16 units of texts after which commits are sent. */
+const commitsBytesMax = 256 * 1024;
+const commitsUnitsMax = 256 * 1024;
+
+/** Longer names of authors are cut in what is counted. */
+const authorLengthMax = 1_000;
+
+/** Gathers commits of one repository into messages. */
+export class CommitsWriter {
+  readonly #send: (head: Omit<WireCommits, "at">, body: Uint8Array) => void;
+  #of = { repositoryId: 0, repository: "" };
+  #commits: WireCommits["commits"][number][] = [];
+  #json: Uint8Array[] = [];
+  #byteCount = 0;
+  #units = 0;
+
+  constructor(send: (head: Omit<WireCommits, "at">, body: Uint8Array) => void) {
+    this.#send = send;
+  }
+
+  add(found: FoundCommit, repositoryId: number, repository: string): void {
+    const { kind, oid, committed, matchCount, rangeCount, matches, json, from, to } = found;
+    if (repositoryId !== this.#of.repositoryId) this.send();
+    this.#of = { repositoryId, repository };
+    const [author, email] = [found.authorName, found.authorEmail].map((text) => text.slice(0, authorLengthMax));
+    const ofOptions = matches.map(({ optionsIndex, count }) => [optionsIndex, count] as const);
+    this.#commits.push([kind === "diff", oid, committed, matchCount, rangeCount, author, email, ofOptions, to - from]);
+    this.#json.push(json.subarray(from, to));
+    this.#byteCount += to - from + 1;
+    this.#units += author.length + email.length + 16 * matches.length;
+    const isFull = this.#byteCount > commitsBytesMax || this.#units > commitsUnitsMax;
+    if (isFull || this.#commits.length >= wireCommitsMax) this.send();
+  }
+
+  send(): void {
+    if (this.#commits.length === 0) return;
+    const body = uninitializedBytes(this.#byteCount - 1).fill(",");
+    let at = 0;
+    for (const one of this.#json) {
+      body.set(one, at);
+      at += one.length + 1;
+    }
+    const head = { kind: "commits", ...this.#of, commits: this.#commits } as const;
+    this.#commits = [];
+    this.#json = [];
+    this.#byteCount = 0;
+    this.#units = 0;
+    this.#send(head, body);
+  }
+}
+
+/** Throws `bad-request` if the message is not of commits that its body has, or of a query with so many result options. */
+export function readCommits({ commits }: WireCommits, json: Uint8Array, optionsCount: number): FoundCommit[] {
+  let at = 0;
+  const found = commits.map(
+    ([isDiff, oid, committed, matchCount, rangeCount, authorName, authorEmail, ofOptions, byteCount], i) => {
+      const from = at;
+      const to = from + byteCount;
+      at = to + 1;
+      const matches = ofOptions.map(([optionsIndex, count]) => ({ optionsIndex, count }));
+      if (matches.some(({ optionsIndex }) => optionsIndex >= optionsCount) || matches.length === 0 || matchCount === 0)
+        throw new TrawlError("bad-request", `commits[${i}] must have matches by options of the query`);
+      const kind: FoundCommit["kind"] = isDiff ? "diff" : "commit";
+      return { kind, oid, committed, matchCount, rangeCount, authorName, authorEmail, matches, json, from, to };
+    },
+  );
+  if (at !== json.length + 1) throw new TrawlError("bad-request", "commits must be what the body has");
+  return found;
 }

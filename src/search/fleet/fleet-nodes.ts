@@ -5,17 +5,19 @@ import type { Log } from "../../base/log.js";
 import type { Metrics } from "../../base/metrics.js";
 import { resultWhileYielding } from "../../base/yielding.js";
 import type { SearchRequest } from "../../model/search-request.js";
-import type { SearchPlan } from "../../query/plan/plan.js";
+import type { FrameReceiver } from "../../wire/frame-channel.js";
 import type { NodeIdentity } from "../../wire/identity.js";
 import { type NodeAddress, NodeClient } from "../../wire/node-client.js";
 import { NodeServer } from "../../wire/node-server.js";
 import { secretBytes } from "../../protocol/result-batch.js";
-import { creditBytes } from "../limits/search-limits.js";
+import { creditBytes, isRanked, isShared } from "../limits/search-limits.js";
 import { type LeafServices, nodeIdSpan, type SearchFleet } from "../source/search-fleet.js";
 import type { SearchSource, SourcedSearch, SourceRoot } from "../source/search-source.js";
 import { LeafSearch } from "./leaf-search.js";
+import { type Channel, LocalChannel } from "./local-channel.js";
 import { compareWithPeers, holdingsInSteps, ReplicaDifferences } from "./replica-check.js";
 import { type RemoteNode, RemoteSource } from "./remote-source.js";
+import { type OrderKey, ResultOrder, sections } from "./result-order.js";
 
 /** All leaves together may send what a search of one host may have unread, and each of them at least this. */
 const leafCreditMin = 64 * 1024;
@@ -54,6 +56,8 @@ export class FleetNodes implements SearchFleet {
   /** Indexes of the other nodes: those that have the same repositories are together. */
   readonly #groups: readonly (readonly number[])[];
   readonly #leaves = new Set<LeafSearch>();
+  /** Index of this node. */
+  readonly #own: number;
   readonly idBase: number;
   readonly #differences: ReplicaDifferences;
   #comparing: PendingCall | undefined;
@@ -64,7 +68,8 @@ export class FleetNodes implements SearchFleet {
     this.#settings = settings;
     this.#differences = new ReplicaDifferences(log);
     const others = nodes.filter(({ name }) => name !== identity.node);
-    this.idBase = nodes.findIndex(({ name }) => name === identity.node) * nodeIdSpan;
+    this.#own = nodes.findIndex(({ name }) => name === identity.node);
+    this.idBase = this.#own * nodeIdSpan;
     this.#groups = groupNodes(settings);
     this.#clients = nodes.map((node, i) => {
       const isReplaceable = this.#groups.some((group) => group.length > 1 && group.includes(i));
@@ -80,8 +85,7 @@ export class FleetNodes implements SearchFleet {
       protocol: version,
       log,
       accept: (coordinator, channel) => {
-        const { workerCount, searcher } = settings;
-        const leaf = new LeafSearch(channel, { coordinator, searcher, workerCount, log });
+        const leaf = this.#makeLeaf(coordinator, channel);
         this.#leaves.add(leaf);
         settings.metrics.fleetSearchesRunning.set(this.#leaves.size);
         leaf.onEnd = () => {
@@ -93,6 +97,19 @@ export class FleetNodes implements SearchFleet {
         return leaf;
       },
     });
+  }
+
+  #makeLeaf(coordinator: string, channel: () => Channel): LeafSearch {
+    const { workerCount, searcher, log } = this.#settings;
+    return new LeafSearch(channel, { coordinator, searcher, workerCount, log, idBase: this.idBase });
+  }
+
+  /** A search of the repositories of this node, which are searched as those of the others are. */
+  #openHere(receiver: FrameReceiver): Channel {
+    const [here, there] = LocalChannel.pair();
+    here.receive(receiver);
+    there.receive(this.#makeLeaf(this.#settings.identity.node, () => there));
+    return here;
   }
 
   /** Resolves with the port. Rejects with `conflict` if the address is in use. */
@@ -145,20 +162,21 @@ export class FleetNodes implements SearchFleet {
     return [first, ...others];
   }
 
-  requireSearchable(request: SearchRequest, plan: SearchPlan): void {
+  locate(repositoryId: number): { readonly node: string; readonly id: number | undefined } {
+    const i = Math.floor(repositoryId / nodeIdSpan);
+    const { nodes } = this.#settings;
+    const node = nodes.at(i)?.name ?? "unknown";
+    return { node, id: i === this.#own ? repositoryId - this.idBase : undefined };
+  }
+
+  requireSearchable(request: SearchRequest): void {
     const { since, duplicates, patterns } = request;
     if (since !== undefined) throw unavailable("since and watch are");
     if (duplicates === true) throw unavailable("duplicates=1 is");
     if (patterns !== undefined) throw unavailable("patterns are");
-    if (plan.basicQueries.some(({ history }) => history.length > 0)) throw unavailable("type:commit and type:diff are");
   }
 
-  openSources(
-    search: SourcedSearch,
-    root: SourceRoot,
-    local: SearchSource,
-    has: (repository: string) => boolean,
-  ): readonly SearchSource[] {
+  openSources(search: SourcedSearch, root: SourceRoot, has: (repository: string) => boolean): readonly SearchSource[] {
     const { identity, log, nodes, metrics } = this.#settings;
     const owners = new Map<string, string>();
     const claim = (repository: string, claimer: string): string => {
@@ -170,13 +188,16 @@ export class FleetNodes implements SearchFleet {
     const shared = {
       creditBytes: Math.max(leafCreditMin, Math.floor(creditBytes / nodes.length)),
       claim,
+      order: new ResultOrder(firstPlace(search), isShared(search.limits)),
       secret: randomBytes(secretBytes),
       log,
       onFailover: () => metrics.fleetFailovers.inc(),
     };
-    // If they are run in turn, the others work meanwhile, and this one does not.
-    const sources: SearchSource[] = [local];
+    const sources: SearchSource[] = [];
     try {
+      const open = (receiver: FrameReceiver): Channel => this.#openHere(receiver);
+      const own: RemoteNode = { name: identity.node, idBase: this.idBase, isHere: true, open };
+      sources.push(new RemoteSource(search, root, [own], shared));
       for (const group of this.#groups) {
         const [first, ...others] = this.#inOrder(group);
         sources.push(new RemoteSource(search, root, [first, ...others], shared));
@@ -201,6 +222,12 @@ function groupNodes({ identity, nodes, replicas }: FleetSettings): readonly (rea
   });
   const own = nodes.findIndex(({ name }) => name === identity.node);
   return groups.filter((group) => group.length > 0 && !group.includes(own));
+}
+
+/** Without repositories and ranked results, nobody has to wait until all have said that they have none. */
+function firstPlace({ plan, limits }: SourcedSearch): OrderKey {
+  const hasRepositories = plan.basicQueries.some(({ repositoryNames }) => repositoryNames !== undefined);
+  return [hasRepositories || isRanked(plan, limits) ? sections.repositories : sections.others];
 }
 
 function unavailable(subject: string): TrawlError {

@@ -4,18 +4,27 @@ import { callAfter, callEvery, type PendingCall } from "../../base/deadline.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
 import { resultWhileYielding } from "../../base/yielding.js";
-import type { FoundCommit } from "../../protocol/commit-page.js";
 import { ControlBlock, endTaking, makeResultLimits, takeMatches, takenMatches } from "../../protocol/control-block.js";
 import { creditOfBatch, markWords, sentBytesMax, SentMarks } from "../../protocol/result-batch.js";
-import type { FrameChannel, FrameReceiver } from "../../wire/frame-channel.js";
+import type { Repository } from "../../model/repository.js";
+import type { RankedDocument } from "../../protocol/rank-messages.js";
+import type { FrameReceiver } from "../../wire/frame-channel.js";
 import type { Frame } from "../../wire/frames.js";
 import { creditWaitMs, type SearchLimits } from "../limits/search-limits.js";
-import type { LateQueries, SearchSource, SourceListener, SourcedBatch, FoundResult } from "../source/search-source.js";
+import type {
+  FoundResult,
+  LateQueries,
+  SearchSource,
+  SourceListener,
+  SourceOrder,
+  SourcedBatch,
+} from "../source/search-source.js";
 import type { ReceiptPart } from "../source/receipt-part.js";
 import type { ChosenHere, LeafServices, PinnedRevision } from "../source/search-fleet.js";
 import {
   type Asked,
   type CoordinatorMessage,
+  CommitsWriter,
   cutNames,
   cutPart,
   cutReceipt,
@@ -33,7 +42,9 @@ import {
   splitTally,
   writeTally,
 } from "./fleet-messages.js";
+import type { Channel } from "./local-channel.js";
 import { holdingsInSteps } from "./replica-check.js";
+import { historyKey, type OrderKey, rankedKey, repositoryKey, sections } from "./result-order.js";
 
 /** How often a leaf says how far it is. */
 const stateMs = 200;
@@ -50,24 +61,31 @@ export interface LeafEnvironment {
   readonly coordinator: string;
   readonly searcher: LeafServices;
   readonly workerCount: number;
+  /** Is added to ids of repositories. */
+  readonly idBase: number;
   readonly log: Log;
 }
 
 /** Of the marks of all searches for other nodes. */
 let sentBytes = 0;
 
+/** What the coordinator lets a leaf count and show. */
+type Grant = Pick<Extract<CoordinatorMessage, { kind: "go" }>, "matchCountMax" | "displayCountMax" | "optionsMax">;
+
+/** One run of a search; there are several if the coordinator asks again. */
 interface Running {
   readonly source: SearchSource;
   readonly control: ControlBlock;
   readonly limits: SearchLimits;
+  readonly stop: () => void;
 }
 
 /**
  * The search of this node's repositories for another one. It has the code, the control block and the credit of a search of
  * its own, and no root: what the source finds goes to the coordinator, and the coordinator's credit stands for the client.
  */
-export class LeafSearch implements FrameReceiver, SourceListener {
-  readonly #channel: () => FrameChannel;
+export class LeafSearch implements FrameReceiver {
+  readonly #channel: () => Channel;
   readonly #environment: LeafEnvironment;
   readonly #askWait: PendingCall;
   #asked: Asked | undefined;
@@ -81,9 +99,15 @@ export class LeafSearch implements FrameReceiver, SourceListener {
   /** Marks of results that another leaf has sent. */
   #sent: { readonly marks: SentMarks; left: number } | undefined;
   #chosen: ChosenHere | undefined;
-  #go: Extract<CoordinatorMessage, { kind: "go" }> | undefined;
+  #go: Grant | undefined;
   #stop: Extract<CoordinatorMessage, { kind: "stop" }> | undefined;
   #running: Running | undefined;
+  /** Runs that have not ended, the present one among them. */
+  #runCount = 0;
+  #isPreparing = false;
+  #hasEnded = false;
+  /** Whether nobody listens any more. */
+  #isClosed = false;
   #isOver = false;
   /** Bytes of results for which the coordinator has not returned credit. */
   #owedBytes = 0;
@@ -91,19 +115,22 @@ export class LeafSearch implements FrameReceiver, SourceListener {
   #sentState = "";
   #hasFailed = false;
   readonly #late = { all: false, options: new Set<number>() };
-  readonly #stopped: Promise<undefined>;
-  #resolveStopped: () => void = () => undefined;
+  #resolveShare: ((shardCount: number) => void) | undefined;
+  /** Where in the order of all results the next ones are. */
+  #at: OrderKey = [sections.repositories];
+  #ranked: { readonly documents: readonly RankedDocument[]; readonly from: number } = { documents: [], from: 0 };
+  readonly #commits = new CommitsWriter((head, body) => this.#sendResults({ ...head, at: this.#at }, body));
   /** Found results that were counted here, as the coordinator counts them again. */
-  readonly #found = { seen: new Set<string>(), matches: 0, displayed: 0, taken: [] as number[] };
+  #found = noneFound();
+  /** A wait for credit is taken from the cost again, and a run that was stopped keeps what it has cost. */
+  #lastCost: Pick<LeafCounts, "scannedKib" | "workerTenths"> = { scannedKib: 0, workerTenths: 0 };
+  #costBefore: Pick<LeafCounts, "scannedKib" | "workerTenths"> = this.#lastCost;
   /** Called when the search has ended, and holds nothing any more. */
   onEnd: () => void = () => undefined;
 
-  constructor(channel: () => FrameChannel, environment: LeafEnvironment) {
+  constructor(channel: () => Channel, environment: LeafEnvironment) {
     this.#channel = channel;
     this.#environment = environment;
-    this.#stopped = new Promise((resolve) => {
-      this.#resolveStopped = () => resolve(undefined);
-    });
     this.#askWait = callAfter(askWaitMs, () => this.#fail("it was not told what to search"));
   }
 
@@ -142,6 +169,13 @@ export class LeafSearch implements FrameReceiver, SourceListener {
         assertTurn(this.#isTold && this.#go === undefined && (this.#sent?.left ?? 0) === 0, "go");
         this.#go = message;
         return this.#begin();
+      case "share":
+        assertTurn(this.#resolveShare !== undefined, "share");
+        return this.#resolveShare?.(message.shardCount);
+      case "again":
+        assertTurn(this.#running !== undefined, "again");
+        this.#go = message;
+        return this.#beginAgain(message.from);
       case "credit":
         assertTurn(this.#go !== undefined, "credit");
         this.#owedBytes = Math.max(0, this.#owedBytes - message.bytes);
@@ -202,13 +236,9 @@ export class LeafSearch implements FrameReceiver, SourceListener {
 
   closed(): void {
     this.#askWait.cancel();
-    this.#resolveStopped();
-    if (this.#isOver) return;
-    if (this.#running === undefined) return this.#end();
-    const { control, source } = this.#running;
-    control.cancel();
-    source.drop();
-    source.giveUp();
+    this.#isClosed = true;
+    if (this.#running !== undefined) this.#abandon(this.#running);
+    this.#settle();
   }
 
   /** Ends the search for a reason of this node: a sentence about it. */
@@ -217,6 +247,7 @@ export class LeafSearch implements FrameReceiver, SourceListener {
   }
 
   async #compare(): Promise<void> {
+    this.#isPreparing = true;
     try {
       const holdings = await resultWhileYielding(holdingsInSteps(this.#environment.searcher.repositories()));
       this.#send({ kind: "holds", ...holdings });
@@ -224,18 +255,20 @@ export class LeafSearch implements FrameReceiver, SourceListener {
     } catch (error) {
       this.#fail(errorMessage(error));
     }
-    this.#end();
+    this.#isPreparing = false;
+    this.#isClosed = true;
+    this.#settle();
   }
 
   async #prepare({ plan, request }: Asked, timeoutMs: number): Promise<void> {
+    this.#isPreparing = true;
     try {
       const isWanted = (): boolean => !this.#channel().isClosed;
       const chosen = await this.#environment.searcher.chooseHere(plan, request, timeoutMs, isWanted, this.#pinned);
-      if (chosen === undefined || this.#isOver) {
-        chosen?.release();
-        return this.#end();
-      }
+      this.#isPreparing = false;
       this.#chosen = chosen;
+      if (this.#isClosed) return this.#settle();
+      if (chosen === undefined) return this.#fail("it is stopping");
       const { part, names } = chosen.first();
       this.#send({
         kind: "prepared",
@@ -244,6 +277,7 @@ export class LeafSearch implements FrameReceiver, SourceListener {
       });
       this.#begin();
     } catch (error) {
+      this.#isPreparing = false;
       this.#environment.log.warn(
         { coordinator: this.#environment.coordinator, error: errorMessage(error) },
         "a search for another node failed",
@@ -254,71 +288,118 @@ export class LeafSearch implements FrameReceiver, SourceListener {
 
   /** Searches once it is known what, and how much. A search that is stopped before says what it would have searched. */
   #begin(): void {
-    const { workerCount } = this.#environment;
-    const [asked, chosen, go, stop] = [this.#asked, this.#chosen, this.#go, this.#stop];
-    if (asked === undefined || chosen === undefined || this.#running !== undefined || this.#isOver) return;
+    const [go, stop] = [this.#go, this.#stop];
     // At the limit it goes on until it has found what others have counted: it has to be told all of that.
     const isTold = (this.#sent?.left ?? 0) === 0;
-    if (go === undefined && (stop === undefined || (stop.reason === "limit" && !isTold))) return;
-    const { plan, request, lane, timeoutsMs, isSuggestible, secret } = asked;
-    const { matchCountMax = 0, displayCountMax = 0, optionsMax } = go ?? {};
-    const control = ControlBlock.allocate(workerCount, this.#creditBytes, creditWaitMs);
-    if (this.#sent !== undefined) control.awaitSent(this.#sent.marks.unwrittenCount);
-    const countMax = optionsMax ?? plan.resultOptions.map(() => undefined);
-    const resultLimits = plan.resultOptions.length === 1 ? undefined : makeResultLimits(countMax);
-    const limits = {
-      matchCountMax,
-      displayCountMax,
-      isSuggestible,
-      resultLimits,
-      timeoutsMs,
-      lane,
-      isSpread: true,
-    } as const;
-    const marks = secret && { secret: Uint8Array.from(secret), sent: this.#sent?.marks.memory };
-    const search = { request, plan, limits, control, claims: undefined, startedMs: performance.now(), marks };
-    const root = { listener: this, pace: this, stopped: this.#stopped, late: this.#late };
-    const running = { source: chosen.open(search, root), control, limits };
-    this.#running = running;
-    this.#endOptions([...this.#late.options]);
-    if (stop !== undefined) this.#stopRunning(running);
-    this.#states = callEvery(stateMs, () => {
+    const mayStop = stop !== undefined && (stop.reason === "other" || isTold);
+    if (this.#running !== undefined || (go === undefined && !mayStop)) return;
+    this.#start(undefined);
+    if (this.#running === undefined) return;
+    this.#states ??= callEvery(stateMs, () => {
       this.#guarded(() => this.#sendState(false));
       // What waited to be sent is sent, which nobody tells.
-      running.source.goOn();
+      this.#running?.source.goOn();
     });
+  }
+
+  /** Searches again what the coordinator has not passed on, within what is left to it now. */
+  #beginAgain(from: number): void {
+    const before = this.#running;
+    assert(before !== undefined, "only what has run is run again");
+    this.#running = undefined;
+    this.#hasEnded = false;
+    this.#costBefore = this.#lastCost;
+    this.#found = noneFound();
+    this.#owedBytes = 0;
+    this.#sentState = "";
+    this.#abandon(before);
+    before.source.finish();
+    this.#send({ kind: "restarted" });
+    this.#start(from);
+  }
+
+  #abandon({ control, source, stop }: Running): void {
+    control.cancel();
+    source.drop();
+    source.giveUp();
+    stop();
+  }
+
+  #start(from: number | undefined): void {
+    const [asked, chosen] = [this.#asked, this.#chosen];
+    if (asked === undefined || chosen === undefined || this.#isClosed) return;
+    const { plan, request, lane, timeoutsMs, isSuggestible, secret } = asked;
+    const { matchCountMax = 0, displayCountMax = 0, optionsMax } = this.#go ?? {};
+    const control = ControlBlock.allocate(this.#environment.workerCount, this.#creditBytes, creditWaitMs);
+    const sent = this.#sent?.marks;
+    sent?.restart();
+    control.awaitSent(sent?.unwrittenCount ?? 0);
+    const countMax = optionsMax ?? plan.resultOptions.map(() => undefined);
+    const resultLimits = plan.resultOptions.length === 1 ? undefined : makeResultLimits(countMax);
+    const limits = { matchCountMax, displayCountMax, isSuggestible, resultLimits, timeoutsMs, lane } as const;
+    let resolve: () => void = () => undefined;
+    const stopped = new Promise<undefined>((onStopped) => {
+      resolve = () => onStopped(undefined);
+    });
+    const marks = secret && { secret: Uint8Array.from(secret), sent: sent?.memory };
+    const search = { request, plan, limits, control, claims: undefined, startedMs: performance.now(), marks };
+    const isCurrent = (): boolean => this.#running === running;
+    const root = {
+      listener: this.#listener(isCurrent),
+      pace: this,
+      stopped,
+      late: this.#late,
+      order: this.#order(isCurrent),
+    };
+    const source = chosen.open(search, root, from);
+    const stop = (): void => {
+      this.#resolveShare?.(1);
+      resolve();
+    };
+    const running: Running = { source, control, limits, stop };
+    this.#running = running;
+    this.#runCount++;
+    this.#endOptions([...this.#late.options]);
+    if (this.#stop !== undefined) this.#stopRunning(running);
     void this.#run(running);
   }
 
-  async #run({ source, control }: Running): Promise<void> {
+  async #run(running: Running): Promise<void> {
+    const { source, control } = running;
     try {
       await source.run();
-      const late: LateQueries = this.#late;
-      const receipt = this.#asked?.request.receipt === "none" ? undefined : await source.receipt(late);
-      source.finish();
-      const part = cutPart(source.part(late, true));
-      this.#send({ kind: "end", counts: this.#counts(), part, receipt: receipt && writeReceipt(receipt) });
-      this.#channel().finish();
+      if (this.#running === running) {
+        const late: LateQueries = this.#late;
+        const receipt = this.#asked?.request.receipt === "none" ? undefined : await source.receipt(late);
+        if (this.#running === running) {
+          source.finish();
+          const part = cutPart(source.part(late, true));
+          this.#send({ kind: "end", counts: this.#counts(), part, receipt: receipt && writeReceipt(receipt) });
+          this.#hasEnded = true;
+        }
+      }
     } catch (error) {
       this.#environment.log.error({ error: errorMessage(error) }, "a search for another node failed");
       control.cancel();
       source.drop();
       source.finish();
-      this.#fail(errorMessage(error));
+      if (this.#running === running) this.#fail(errorMessage(error));
     }
     source.release();
-    this.#end();
+    this.#runCount--;
+    this.#settle();
   }
 
-  #stopRunning({ control, source }: Running): void {
+  #stopRunning({ control, source, stop }: Running): void {
     if (this.#stop?.reason === "limit") {
       // What was counted is still written, also by slices that are parked, and what another leaf has counted.
       control.stopAtLimit();
+      this.#resolveShare?.(1);
       return source.goOn();
     }
     control.cancel();
     source.drop();
-    this.#resolveStopped();
+    stop();
   }
 
   /** The timeout of some basic queries is over: the others continue. */
@@ -353,12 +434,15 @@ export class LeafSearch implements FrameReceiver, SourceListener {
     }
   }
 
-  #end(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+  /** Lets go of everything once nobody listens, and nothing runs. */
+  #settle(): void {
+    if (this.#isOver || !this.#isClosed || this.#runCount > 0) return;
     sentBytes -= this.#sent?.marks.memory.byteLength ?? 0;
+    this.#sent = undefined;
+    if (this.#isPreparing) return;
+    this.#isOver = true;
     this.#states?.cancel();
-    if (this.#running === undefined) this.#chosen?.release();
+    this.#chosen?.release();
     this.onEnd();
   }
 
@@ -367,15 +451,74 @@ export class LeafSearch implements FrameReceiver, SourceListener {
     this.#channel().send(message, body, release, more);
   }
 
-  batch(batch: SourcedBatch, release: () => void): void {
+  /** Results beside batches, which take credit here. */
+  #sendResults(message: LeafMessage, body: Uint8Array): void {
+    this.#owedBytes += body.length;
+    this.#send(message, body);
+  }
+
+  /** What the source of a run finds; that of an earlier run is not wanted any more. */
+  #listener(isCurrent: () => boolean): SourceListener {
+    const guarded = (work: () => void): void => {
+      if (isCurrent()) this.#guarded(work);
+    };
+    return {
+      batch: (batch, release) => (isCurrent() ? this.#takeBatch(batch, release) : release()),
+      found: (result) => guarded(() => this.#sendFound(result)),
+      commit: (found, repositoryId) =>
+        guarded(() => this.#commits.add(found, repositoryId, this.#running?.source.nameOf(repositoryId) ?? "")),
+      sendCommits: () => guarded(() => this.#commits.send()),
+      refused: (sentence) =>
+        guarded(() => this.#send({ kind: "refused", sentence: sentence.slice(0, reasonLengthMax) })),
+      scheduled: () => {
+        if (this.#sentState.endsWith('"isParked":true}')) guarded(() => this.#sendState(false));
+      },
+      advanced: () => {
+        if (isCurrent()) this.#running?.source.goOn();
+      },
+      parked: () => {
+        if (this.#running?.source.isActive === false) guarded(() => this.#sendState(true));
+      },
+    };
+  }
+
+  #order(isCurrent: () => boolean): SourceOrder {
+    const { idBase } = this.#environment;
+    const reach = (at: OrderKey): void => {
+      if (isCurrent()) this.#at = at;
+    };
+    const turn = (at: OrderKey): void => {
+      if (!isCurrent() || (this.#at[0] === at[0] && at[0] === sections.others)) return;
+      this.#at = at;
+      this.#guarded(() => this.#send({ kind: "turn", at, counts: this.#counts() }));
+    };
+    return {
+      repository: (basicQuery, repository) => reach(repositoryKey(basicQuery, repository, idBase + repository.id)),
+      shareBudget: (shardCount) =>
+        new Promise((resolve) => {
+          this.#resolveShare = resolve;
+          if (!isCurrent() || this.#isClosed || this.#stop !== undefined) return resolve(shardCount);
+          this.#guarded(() => this.#send({ kind: "rankable", shardCount }));
+        }),
+      ranked: (documents, from) => {
+        if (!isCurrent()) return;
+        this.#ranked = { documents, from };
+        if (from < documents.length) turn(rankedKey(documents[from], from));
+      },
+      others: () => turn([sections.others]),
+      history: (repository: Repository) => turn(historyKey(repository, idBase + repository.id)),
+    };
+  }
+
+  #takeBatch({ bytes, tally, digest, selected, marks, ranked }: SourcedBatch, release: () => void): void {
     let isSent = false;
     this.#guarded(() => {
-      const { bytes, tally, digest, selected, marks } = batch;
       this.#owedBytes += creditOfBatch({ bytes, tally });
       const nameOf = (id: number): string => this.#running?.source.nameOf(id) ?? "";
-      const counts = this.#counts();
+      const document = ranked === undefined ? undefined : this.#ranked.from + ranked;
+      if (document !== undefined) this.#at = rankedKey(this.#ranked.documents[document], document);
       const tallies = splitTally(writeTally(tally, nameOf, marks?.commits));
-      const common = { kind: "batch", counts, markBytes: 0 } as const;
+      const common = { kind: "batch", at: this.#at, document, counts: this.#counts(), markBytes: 0 } as const;
       // The results come last: whoever loses this node in between has none of them.
       for (const part of tallies.slice(1)) this.#send({ ...common, tally: part, digest: undefined, isPart: true });
       const markBytes = marks?.records.byteLength ?? 0;
@@ -387,16 +530,14 @@ export class LeafSearch implements FrameReceiver, SourceListener {
     if (!isSent) release();
   }
 
-  found(result: FoundResult): void {
-    this.#guarded(() => this.#sendFound(result));
-  }
-
   #sendFound(result: FoundResult): void {
     const { key, optionsIndex, repositoryId, repository, revision, kind } = result;
     if (!this.#countFound(result)) return;
-    const body = Buffer.from(result.json());
-    this.#owedBytes += body.length;
-    this.#send({ kind: "found", key, optionsIndex, repositoryId, repository, revision, resultKind: kind }, body);
+    const at = this.#at;
+    this.#sendResults(
+      { kind: "found", at, key, optionsIndex, repositoryId, repository, revision, resultKind: kind },
+      Buffer.from(result.json()),
+    );
   }
 
   /**
@@ -438,6 +579,7 @@ export class LeafSearch implements FrameReceiver, SourceListener {
     const { matchCountMax, displayCountMax, resultLimits } = limits;
     const { scannedBytes, workerMs } = control.cost;
     const found = this.#found;
+    const before = this.#costBefore;
     const counts = {
       matches: Math.max(0, Math.min(control.matchCount, matchCountMax) - found.matches),
       displayed: Math.max(0, Math.min(control.displayedCount, displayCountMax) - found.displayed),
@@ -445,18 +587,15 @@ export class LeafSearch implements FrameReceiver, SourceListener {
         max === undefined ? 0 : Math.max(0, Math.min(takenMatches(resultLimits, i), max) - (found.taken[i] ?? 0)),
       ),
       isLimitHit: control.isLimitHit,
-      scannedKib: Math.max(this.#lastCost.scannedKib, Math.floor(scannedBytes / 1024)),
-      workerTenths: Math.max(this.#lastCost.workerTenths, Math.round(workerMs * 10)),
+      scannedKib: Math.max(this.#lastCost.scannedKib, before.scannedKib + Math.floor(scannedBytes / 1024)),
+      workerTenths: Math.max(this.#lastCost.workerTenths, before.workerTenths + Math.round(workerMs * 10)),
     };
     this.#lastCost = counts;
     return counts;
   }
 
-  /** A wait for credit is taken from the cost again. */
-  #lastCost: Pick<LeafCounts, "scannedKib" | "workerTenths"> = { scannedKib: 0, workerTenths: 0 };
-
   #sendState(isParked: boolean): void {
-    if (this.#isOver || this.#running === undefined || this.#channel().isClosed) return;
+    if (this.#isOver || this.#hasEnded || this.#running === undefined || this.#channel().isClosed) return;
     const state = { kind: "state", counts: this.#counts(), isParked } as const;
     const text = JSON.stringify(state);
     if (text === this.#sentState) return;
@@ -465,30 +604,10 @@ export class LeafSearch implements FrameReceiver, SourceListener {
     this.#sentState = text;
     this.#send(state);
   }
+}
 
-  commit(_found: FoundCommit, _repositoryId: number): void {
-    assert(false, "histories are not searched over nodes");
-  }
-
-  sendCommits(): void {
-    // There are none.
-  }
-
-  refused(sentence: string): void {
-    this.#guarded(() => this.#send({ kind: "refused", sentence: sentence.slice(0, reasonLengthMax) }));
-  }
-
-  scheduled(): void {
-    if (this.#sentState.endsWith('"isParked":true}')) this.#guarded(() => this.#sendState(false));
-  }
-
-  advanced(): void {
-    this.#running?.source.goOn();
-  }
-
-  parked(): void {
-    if (this.#running?.source.isActive === false) this.#guarded(() => this.#sendState(true));
-  }
+function noneFound() {
+  return { seen: new Set<string>(), matches: 0, displayed: 0, taken: [] as number[] };
 }
 
 /** Throws `bad-request`, which closes the channel, at a message that may not come at this moment. */

@@ -1,16 +1,16 @@
-import { isDeepStrictEqual } from "node:util";
 import { serialize } from "node:v8";
 import type { Log } from "../../base/log.js";
-import { unreachable } from "../../base/assert.js";
+import { assert, unreachable } from "../../base/assert.js";
 import { callAfter, type PendingCall } from "../../base/deadline.js";
 import { workInSteps } from "../../base/yielding.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { Omission, ReceiptPage, ReceiptRepository } from "../../model/stream-events.js";
 import { emptyDigest } from "../../native/kernel/result-digest.js";
+import type { FoundCommit } from "../../protocol/commit-page.js";
 import { takenMatches } from "../../protocol/control-block.js";
 import { holdsObjects } from "../../protocol/messages.js";
 import { allMarksMax, creditOfBatch, markBytes, markWords, marksMax } from "../../protocol/result-batch.js";
-import type { FrameChannel, FrameReceiver } from "../../wire/frame-channel.js";
+import type { FrameReceiver } from "../../wire/frame-channel.js";
 import type { Frame } from "../../wire/frames.js";
 import { countUnlimited, isShared } from "../limits/search-limits.js";
 import { listOmissions, type OmissionGroup, type ReceiptPart } from "../source/receipt-part.js";
@@ -26,6 +26,7 @@ import {
   noCounts,
   pinnedCountMax,
   pinnedUnitsMax,
+  readCommits,
   readMarks,
   readTally,
   sentRecordsMax,
@@ -36,6 +37,8 @@ import {
   type WireTally,
   writePins,
 } from "./fleet-messages.js";
+import type { Channel } from "./local-channel.js";
+import { compareKeys, type OrderedSource, type OrderKey, type ResultOrder, sections } from "./result-order.js";
 
 /** Credit is returned in amounts of this, and all of it when the client has read everything. */
 const creditStepBytes = 16 * 1024;
@@ -43,8 +46,9 @@ const creditStepBytes = 16 * 1024;
 /** A leaf that has sent this many times its credit, unread, is not listened to until the client has read. */
 const overdraftMax = 2;
 
-/** How long a search that has found enough waits for a leaf that need not say anything. */
+/** How long a search that has found enough waits for a leaf that need not say anything, but for its receipt. */
 const limitGraceMs = 250;
+const receiptGraceMs = 2_000;
 
 /** Heads that are held in any case. */
 const heldHeadBytesMin = 4 * 1024 * 1024;
@@ -61,15 +65,20 @@ const continuedBytesMin = 32;
 /** Records of results that were written as far as they are shown when a batch ended: one of each thread, at most. */
 const continuedSlack = 16;
 
+/** After all ranked documents. */
+const noDocument = Number.MAX_SAFE_INTEGER;
+
 /** What a message takes of the memory for messages that wait, beside its body. */
 const heldMessageBytes = 256;
 
-/** Another node, as the searches of this one see it. */
+/** A node, as the searches of this one see it. */
 export interface RemoteNode {
   readonly name: string;
   /** Its repositories have ids from here on. */
   readonly idBase: number;
-  open(receiver: FrameReceiver): FrameChannel;
+  /** Whether it is in this process, and cannot be silent. */
+  readonly isHere?: boolean;
+  open(receiver: FrameReceiver): Channel;
 }
 
 /** What the sources of one search on several nodes have in common. */
@@ -77,6 +86,7 @@ export interface SharedSearch {
   readonly creditBytes: number;
   /** Says on which nodes a repository is, as far as they have told; the first ones that claim it keep it. */
   readonly claim: (repository: string, owner: string) => string;
+  readonly order: ResultOrder;
   /** Of all marks of the search. */
   readonly secret: Uint8Array;
   readonly log: Log;
@@ -84,29 +94,37 @@ export interface SharedSearch {
   readonly onFailover: () => void;
 }
 
+type Message<Kind extends LeafMessage["kind"]> = Extract<LeafMessage, { kind: Kind }>;
+type Told<Kind extends CoordinatorMessage["kind"]> = Extract<CoordinatorMessage, { kind: Kind }>;
+
+/** What has a place in the order of results. */
+type PlacedMessage = Message<"batch" | "found" | "commits" | "turn" | "end">;
+
 /**
- * The source of a search that is another node, or several that have the same repositories, of which one is asked: it tells the node,
+ * The source of a search that is a node, or several that have the same repositories, of which one is asked: it tells the node,
  * its *leaf*, what to search, and passes on what the leaf finds.
  *
- * The leaf counts matches within the part of the limits that it was granted, and says how many; they are added to the counts of
- * the search before the root gets them. What it says is checked, and whoever says what cannot be is left out from then on,
- * like a leaf whose connection breaks: the part of this source then names what was not searched.
+ * The leaf counts matches within the limits of the search, and says how many; they are added to the counts of the search
+ * before the root gets them. What it says is checked, and whoever says what cannot be is left out from then on, like a leaf
+ * whose connection breaks: the part of this source then names what was not searched.
  *
- * If all sources of the search share a limit, they are run in turn, and what this one may find is known only then. Its leaf begins
- * at once all the same, with the whole limit, and what it says is held, up to its credit. When it is the source's turn:
+ * What it says is held, up to its credit, until it is its turn in the order of results. All leaves begin with the whole limit.
+ * What this one has found in its turn is passed on if it fits into what the others have left:
  *
- *     the sources before have taken nothing          what is held was right, and the leaf goes on
- *     the leaf has ended, within what they have left    the same
- *     it has found more, or waits for credit         it is asked again, with what is left
+ *     repositories, commits     the root counts them
+ *     a ranked document         if all of its matches fit
+ *     the others                if the others have left as much as the leaf knows of, or it has ended within what they have left
  *
- * So a search that finds less than its limit takes as long as the slowest node, and every search is exact.
+ * If not, it is asked again, from there on, with what is left. So a search that finds less than its limit takes as long as the slowest
+ * node, and every search is exact.
  *
  * If a leaf is lost and another node has the same repositories, that one is asked to go on. Its shards are others, so what was
  * passed on is told by marks: it searches everything again, and neither counts nor writes what has a mark. Of the commits of which
- * there are results it searches no others. What was counted and not passed on is taken from the counts again. Each node is asked
- * once, and after two were lost while they searched, no other one is.
+ * there are results it searches no others. What was counted and not passed on is taken from the counts again. Repositories and
+ * commits need no marks: the root knows those that it has. Each node is asked once, and after two were lost while they searched, no
+ * other one is.
  */
-export class RemoteSource implements SearchSource, FrameReceiver {
+export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource {
   readonly changes = undefined;
   readonly #search: SourcedSearch;
   readonly #root: SourceRoot;
@@ -116,21 +134,39 @@ export class RemoteSource implements SearchSource, FrameReceiver {
   /** All of them, as in sentences. */
   readonly #owner: string;
   readonly #shared: SharedSearch;
-  #channel: FrameChannel;
+  /** Its number in the order. */
+  readonly #number: number;
+  #channel: Channel;
   readonly #ended: Promise<void>;
   #resolve: () => void = () => undefined;
   /** `closed`: nothing is expected from the leaf any more. */
   #state: "searching" | "stopping" | "closed" = "searching";
-  #granted: Granted = { matches: 0, displayed: 0, taken: [] };
-  /** What the leaf has said before the turn of this source; undefined afterwards, and if there are no turns. */
-  #held: HeldMessages | undefined;
-  #hasTurn = false;
-  #isOutOfTime = false;
+  #isRunning = false;
+  #isProceeding = false;
+  readonly #held = new HeldMessages();
+  /** Where the leaf is: its next messages are not before it. */
+  #reached: OrderKey;
+  /** What the leaf may count and show, and what of it was passed on. */
+  #granted: Left = { matches: 0, displayed: 0, taken: [] };
   #counts: LeafCounts = noCounts;
+  /** What it has cost, in all its runs. */
+  #cost: Pick<LeafCounts, "scannedKib" | "workerTenths"> = noCounts;
+  #foundCount = 0;
+  /** Whether what has no order may be passed on. */
+  #isAdmitted = false;
+  /** Whether bytes are not wanted any more, because as much as may be shown was shown. */
+  #isCountedOnly = false;
+  /** The ranked document whose results were passed on last, and whether they are shown. */
+  #document: number | undefined;
+  #isDocumentShown = false;
+  #isRestarting = false;
+  #mayRank = false;
+  /** Why the leaf is not there any more, although it has said everything. */
+  #gone: string | undefined;
+  #isOutOfTime = false;
   #part: SearchPart;
   /** Names of the repositories that the leaf searches; undefined until it has told. */
   #chosen: Listed<string> | undefined;
-  #isPrepared = false;
   #receipt: WireReceipt | undefined;
   /** What clients are told about a repository that two nodes have. */
   #doubled: string | undefined;
@@ -139,7 +175,7 @@ export class RemoteSource implements SearchSource, FrameReceiver {
   #isFinal = false;
   #hasSentLimit = false;
   #limitWait: PendingCall | undefined;
-  /** Matches in the results that have come. */
+  /** Matches in the batches that were passed on. */
   #receivedMatches = 0;
   #isLeafParked = false;
   /** Bytes of the leaf for which no credit was returned. */
@@ -175,10 +211,11 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     this.#passed = new PassedResults(nodes.length > 1 && mayHaveMarks(search));
     this.#shared = shared;
     this.#part = emptyPart(search.plan);
+    this.#reached = [];
     this.#ended = new Promise((resolve) => {
       this.#resolve = resolve;
     });
-    if (isShared(search.limits)) this.#held = new HeldMessages();
+    this.#number = shared.order.join(this);
     this.#channel = this.#node.open(this);
     this.#ask();
   }
@@ -196,8 +233,7 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     const timeoutMs = Math.ceil(Math.max(...timeoutsMs));
     this.#send({ kind: "ask", timeoutMs, creditBytes: this.#shared.creditBytes }, serialize(body));
     this.#granted = this.#findLeft();
-    this.#state = "searching";
-    if (pinnedCount === 0 && sentCount === 0) return this.#go();
+    if (pinnedCount === 0 && sentCount === 0) return this.#send({ kind: "go", ...this.#grant });
     const [channel, pieces] = [this.#channel, tellPassed(writePins(pinned), passed.records())];
     const isCurrent = (): boolean => this.#channel === channel && this.#state !== "closed";
     workInSteps({
@@ -205,7 +241,7 @@ export class RemoteSource implements SearchSource, FrameReceiver {
         if (!isCurrent()) return true;
         try {
           const { done, value } = pieces.next();
-          if (done === true) this.#go();
+          if (done === true) this.#send({ kind: "go", ...this.#grant });
           else this.#send(...value);
           return done === true;
         } catch (error) {
@@ -217,23 +253,37 @@ export class RemoteSource implements SearchSource, FrameReceiver {
   }
 
   /** What the limits of the search have left. */
-  #findLeft(): Granted {
+  #findLeft(): Left {
     const { limits, control } = this.#search;
     const { matchCountMax, displayCountMax, resultLimits } = limits;
     const left = (max: number, used: number): number => (max === countUnlimited ? max : Math.max(0, max - used));
-    const matches = left(matchCountMax, control.matchCount);
-    const displayed = left(displayCountMax, control.displayedCount);
     const taken =
       resultLimits?.countMax.map((max, i) =>
         max === undefined ? undefined : Math.max(0, max - takenMatches(resultLimits, i)),
       ) ?? [];
-    return { matches, displayed, taken };
+    return {
+      matches: left(matchCountMax, control.matchCount),
+      displayed: left(displayCountMax, control.displayedCount),
+      taken,
+    };
   }
 
-  #go(): void {
+  get #grant(): Pick<Told<"go">, "matchCountMax" | "displayCountMax" | "optionsMax"> {
     const { matches, displayed, taken } = this.#granted;
     const optionsMax = this.#search.limits.resultLimits === undefined ? undefined : taken;
-    this.#send({ kind: "go", matchCountMax: matches, displayCountMax: displayed, optionsMax });
+    return { matchCountMax: matches, displayCountMax: displayed, optionsMax };
+  }
+
+  /** Whether the leaf itself keeps to what is left: nobody else has counted anything that it does not know of. */
+  #knowsLimits(left: Left): boolean {
+    const { matches, displayed, taken } = this.#granted;
+    const rest = (max: number, used: number): number =>
+      max === countUnlimited ? max : Math.max(0, max - used - this.#foundCount);
+    return (
+      left.matches === rest(matches, this.#counts.matches) &&
+      (left.displayed === 0 || left.displayed === rest(displayed, this.#counts.displayed)) &&
+      taken.every((max, i) => left.taken[i] === max && (this.#counts.taken?.[i] ?? 0) === 0)
+    );
   }
 
   #send(message: CoordinatorMessage, body?: Uint8Array): void {
@@ -242,70 +292,187 @@ export class RemoteSource implements SearchSource, FrameReceiver {
   }
 
   run(): Promise<void> {
-    this.#hasTurn = true;
+    this.#isRunning = true;
     if (this.#state !== "closed") this.#root.listener.scheduled();
-    this.#checked(() => this.#decide());
+    this.proceed();
     return this.#ended;
   }
 
-  /** In its turn: whether what the leaf has said so far, or was granted, is right. */
-  #decide(): void {
-    const held = this.#held;
-    if (held === undefined || !this.#hasTurn) return;
-    if (this.#isOutOfTime && this.#state !== "closed") return this.#decideLate(held);
-    if (this.#state !== "searching") return;
-    // The sources before have found everything that was wanted.
-    if (this.#search.control.isStopped) return this.drop();
+  /** Passes on what is held, as far as it is its turn and it fits. */
+  proceed(): void {
+    if (!this.#isRunning || this.#isProceeding || this.#state === "closed") return;
+    this.#isProceeding = true;
+    this.#checked(() => {
+      while (this.#passOn());
+    });
+    this.#isProceeding = false;
+    this.#pace();
+  }
+
+  share(shardCount: number): void {
+    if (this.#mayRank && this.#state === "searching") this.#send({ kind: "share", shardCount });
+    this.#mayRank = false;
+  }
+
+  /** Passes on the first message that is held. Returns false if there is none, or it has to wait. */
+  #passOn(): boolean {
+    const { first } = this.#held;
+    if (first === undefined || this.#isClosed) return false;
+    if (this.#isLimitReached && !this.#isAdmitted) return this.#endAtLimit();
+    if (this.#isOutOfTime) {
+      const isWanted = this.#mayTakeLate(first.message);
+      return !this.#isClosed && this.#takeFirst(isWanted);
+    }
+    if (first.message.kind === "end") return this.#takeFirst(true);
+    if (!this.#shared.order.isTurn(this.#number) || !this.#isAllowed(first.message)) return false;
+    return this.#takeFirst(true);
+  }
+
+  #takeFirst(isWanted: boolean): boolean {
+    const { message, body, release } = this.#held.shift();
+    if (isWanted) this.#take(message, body, release);
+    const next = this.#held.first?.message;
+    if (!this.#isClosed) this.#reach(next === undefined ? this.#reached : findPlace(next));
+    return true;
+  }
+
+  get #isClosed(): boolean {
+    return this.#state === "closed";
+  }
+
+  #reach(place: OrderKey): void {
+    this.#shared.order.reach(this.#number, place);
+  }
+
+  /** Whether a message whose turn it is fits; asks the leaf again if it does not. */
+  #isAllowed(message: PlacedMessage): boolean {
+    const [section] = findPlace(message);
+    if (message.kind === "batch" && section === sections.ranked) return this.#isRankedAllowed(message);
+    if (section !== sections.others || this.#isAdmitted) return true;
+    // What says only that others follow.
+    if (message.kind === "turn") return true;
     const left = this.#findLeft();
-    if (isDeepStrictEqual(left, this.#granted) || held.fits(left)) return this.#takeHeld(held);
-    if (held.end !== undefined || held.isParked || held.byteCount >= this.#shared.creditBytes || this.#isFull(held))
-      this.#askAgain();
+    if (!this.#knowsLimits(left) && !this.#fits(left)) return false;
+    this.#isAdmitted = true;
+    this.#isCountedOnly = this.#isNothingShown(left);
+    return true;
   }
 
-  /** A leaf has no credit for heads and marks, so they are counted apart. */
-  #isFull({ byteCount, headByteCount }: HeldMessages): boolean {
-    const { creditBytes } = this.#shared;
-    return (
-      byteCount > creditBytes * overdraftMax || headByteCount > Math.max(creditBytes, heldHeadBytesMin) * overdraftMax
-    );
+  #isNothingShown({ displayed }: Left): boolean {
+    const { displayCountMax, matchCountMax } = this.#search.limits;
+    return displayed === 0 && Math.min(displayCountMax, matchCountMax) !== countUnlimited;
   }
 
-  /** The search has run out of time: nobody is asked again. */
-  #decideLate(held: HeldMessages): void {
-    if (held.end === undefined) return;
-    if (held.fits(this.#findLeft())) return this.#takeHeld(held);
-    if (this.#isLimitReached) return this.#takeLastWords(held.end);
-    this.#lose("the time was over before it could be asked for what was left of the limit");
+  /** Whether all that the leaf has found besides what is ordered is known, and fits. */
+  #fits(left: Left): boolean {
+    const end = this.#held.endOfOthers;
+    if (end === undefined) {
+      if (this.#isLeafParked || this.#isFull) this.#askAgain(left);
+      return false;
+    }
+    const { counts } = end.message;
+    const found = end.foundCount;
+    const isWithin = (count: number, max: number | undefined): boolean => max === undefined || count + found <= max;
+    const fits =
+      isWithin(counts.matches - this.#counts.matches, left.matches) &&
+      (this.#isNothingShown(left) || isWithin(counts.displayed - this.#counts.displayed, left.displayed)) &&
+      left.taken.every((max, i) => isWithin((counts.taken?.[i] ?? 0) - (this.#counts.taken?.[i] ?? 0), max));
+    if (!fits) this.#askAgain(left);
+    return fits;
+  }
+
+  /** A ranked document fits if all of its matches do, and if its leaf has cut them as this one would. */
+  #isRankedAllowed({ tally, document }: Message<"batch">): boolean {
+    const count = countMatches(tally);
+    if (count === 0) {
+      // What another node has counted is owed to the client.
+      if (document !== this.#document) this.#showDocument(document, true);
+      return true;
+    }
+    const left = this.#findLeft();
+    if (left.matches === 0) {
+      this.#search.control.stopAtLimit();
+      this.#endAtLimit();
+      this.#root.listener.advanced();
+      return false;
+    }
+    const isCountedOnly = this.#isNothingShown(left);
+    if ((left.matches < count || (!isCountedOnly && left.displayed < count)) && !this.#knowsLimits(left)) {
+      this.#askAgain(left, document);
+      return false;
+    }
+    this.#showDocument(document, !isCountedOnly);
+    return true;
+  }
+
+  #showDocument(document: number | undefined, isShown: boolean): void {
+    this.#document = document;
+    this.#isDocumentShown = isShown;
+  }
+
+  /** When the time is over: what has been found in time is passed on as far as it fits, and nobody is asked again. */
+  #mayTakeLate(message: PlacedMessage): boolean {
+    if (message.kind !== "batch" || this.#isAdmitted) return true;
+    const left = this.#findLeft();
+    const count = countMatches(message.tally);
+    const isCountedOnly = this.#isNothingShown(left);
+    const fits = count <= left.matches && (isCountedOnly || count <= left.displayed);
+    if (!fits && !this.#isLimitReached)
+      this.#lose("the time was over before it could be asked for what was left of the limit");
+    if (count > 0 || message.document !== this.#document) this.#showDocument(message.document, fits && !isCountedOnly);
+    if (count > 0 && fits) this.#isCountedOnly = isCountedOnly;
+    return fits;
   }
 
   get #isLimitReached(): boolean {
     const { control, limits } = this.#search;
-    return (control.isStopped && !control.isCancelled) || control.matchCount >= limits.matchCountMax;
+    return (
+      (control.isStopped && !control.isCancelled) || (limits.matchCountMax <= control.matchCount && this.#isOutOfTime)
+    );
   }
 
-  #takeHeld(held: HeldMessages): void {
-    this.#held = undefined;
-    this.#isLeafParked = held.isParked;
-    this.#channel.resume();
-    for (const { message, body, headBytes } of held.messages) this.#take(message, body, headBytes);
-    if (held.end !== undefined) this.#take(held.end, new Uint8Array(), 0);
+  /** The others have found everything that is wanted. */
+  #endAtLimit(): boolean {
+    const last = this.#held.takeEnd();
+    if (last !== undefined) this.#takeLastWords(last);
+    else if (this.#state === "searching") {
+      this.#state = "stopping";
+      this.#sendStop("other");
+      this.#waitAtLimit();
+    }
+    return false;
   }
 
-  #askAgain(): void {
-    this.#channel.close();
-    this.#held = undefined;
-    this.#isPrepared = false;
+  /** The leaf keeps what it has pinned, so it goes on in the same state. */
+  #askAgain({ matches, displayed, taken }: Left, from = noDocument): void {
+    if (this.#gone !== undefined) return this.#lose(this.#gone, "it is not reachable");
+    const { first } = this.#held;
+    if (first !== undefined) this.#reached = findPlace(first.message);
+    this.#held.clear();
+    this.#granted = { matches, displayed, taken };
+    this.#isRestarting = true;
     this.#sentLate.clear();
-    this.#channel = this.#node.open(this);
-    this.#ask();
+    this.#send({ kind: "again", from, ...this.#grant });
+    this.#sendLate();
+  }
+
+  #restart(): void {
+    this.#isRestarting = false;
+    this.#isLeafParked = false;
+    this.#owedBytes = 0;
+    this.#foundCount = 0;
+    this.#counts = noCounts;
+    this.#receivedMatches = 0;
   }
 
   get isActive(): boolean {
-    if (this.#state === "closed" || (this.#held !== undefined && !this.#hasTurn)) return false;
-    return !(this.#isLeafParked && this.#owedBytes > 0);
+    if (this.#state === "closed") return false;
+    const isWaiting = this.#owedBytes > 0 || this.#held.first !== undefined;
+    return !(isWaiting && (this.#isLeafParked || this.#held.hasEnd));
   }
 
   goOn(): void {
+    this.proceed();
     if (this.#state !== "searching") return;
     this.#sendLimit();
     if (this.#owedBytes === 0) return;
@@ -314,24 +481,43 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     if (free <= 0 || (free < creditStepBytes && unreadBytes > 0)) return;
     this.#owedBytes -= free;
     this.#send({ kind: "credit", bytes: free });
-    if (this.#owedBytes <= this.#shared.creditBytes) this.#channel.resume();
+    this.#pace();
+  }
+
+  /** A leaf has no credit for heads and marks, so they are counted apart. */
+  get #isFull(): boolean {
+    const { creditBytes } = this.#shared;
+    const { byteCount, headByteCount } = this.#held;
+    return (
+      byteCount > creditBytes * overdraftMax || headByteCount > Math.max(creditBytes, heldHeadBytesMin) * overdraftMax
+    );
+  }
+
+  /** Does not listen to a leaf that says more than it may. */
+  #pace(): void {
+    const isTooMuch = this.#isFull || this.#owedBytes > this.#shared.creditBytes * overdraftMax;
+    if (this.#state === "searching" && isTooMuch && !this.#isRestarting) this.#channel.pause();
+    // The last words of one that is stopped come after what nobody has read.
+    else this.#channel.resume();
   }
 
   drop(): void {
-    if (this.#state === "closed" || this.#state === "stopping") return;
+    if (this.#state !== "searching") return;
+    // What it has found in time is passed on.
+    this.#isOutOfTime = !this.#isLimitReached;
     this.#state = "stopping";
-    // What it has found in time is passed on in its turn.
-    this.#isOutOfTime = this.#held !== undefined && !this.#isLimitReached;
-    if (this.#isOutOfTime && this.#held?.end !== undefined) return this.#checked(() => this.#decide());
-    if (this.#held?.end !== undefined) return this.#takeLastWords(this.#held.end);
-    // Its last words come after what nobody has read.
-    this.#channel.resume();
-    this.#sendStop("other");
+    if (!this.#isOutOfTime) {
+      const last = this.#held.takeEnd();
+      if (last !== undefined) return this.#checked(() => this.#takeLastWords(last));
+    }
+    if (!this.#held.hasEnd) this.#sendStop("other");
+    this.proceed();
   }
 
   #sendStop(reason: "limit" | "other"): void {
     const { all, options } = this.#root.late;
     this.#send({ kind: "stop", reason, late: { all, options: [...options] } });
+    this.#pace();
   }
 
   giveUp(): void {
@@ -389,12 +575,12 @@ export class RemoteSource implements SearchSource, FrameReceiver {
   frame({ head, headBytes, body, release }: Frame): void {
     this.#checked(() => {
       const message = toLeafMessage(head);
-      if (this.#held === undefined || message.kind === "prepared" || message.kind === "failed")
-        this.#take(message, body, headBytes, release);
-      else this.#hold(this.#held, message, body, headBytes);
+      if (this.#isRestarting && message.kind !== "restarted" && message.kind !== "failed") return;
+      this.#hear(message, { body, headBytes, release });
       this.#sendLate();
       this.#sendLimit();
     });
+    this.proceed();
   }
 
   #checked(work: () => void): void {
@@ -408,59 +594,119 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     }
   }
 
-  closed(reason: string | undefined): void {
+  closed(reason = "it ended before its search did"): void {
     if (this.#state === "closed") return;
-    if (this.#isPrepared) this.#lostInSearch++;
-    this.#lose(reason ?? "it ended before its search did", "it is not reachable");
+    // It has said everything.
+    if (this.#held.hasEnd) this.#gone = reason;
+    else {
+      if (this.#chosen !== undefined) this.#lostInSearch++;
+      this.#lose(reason, "it is not reachable");
+    }
   }
 
-  #hold(held: HeldMessages, message: LeafMessage, body: Uint8Array, headBytes: number): void {
-    require(this.#isPrepared, `a message ${message.kind} out of turn`);
-    // What it has found is not wanted any more.
-    if (this.#state !== "searching" && !this.#isOutOfTime)
-      return message.kind === "end" ? this.#takeLastWords(message) : undefined;
-    held.add(message, body, headBytes);
-    if (this.#isFull(held)) this.#channel.pause();
-    this.#decide();
-  }
-
-  #take(message: LeafMessage, body: Uint8Array, headBytes: number, release = (): void => undefined): void {
-    const { listener } = this.#root;
+  /** What has a place in the order waits for it. */
+  #hear(message: LeafMessage, told: ToldBody): void {
     if (message.kind === "failed") return this.#lose(message.reason, "it could not search");
     const isWhole = this.#tallies.parts.length === 0 || message.kind === "batch";
     require(isWhole, `a message ${message.kind} within a tally`);
-    require((message.kind === "prepared") !== this.#isPrepared, `a message ${message.kind} out of turn`);
+    require((message.kind === "prepared") === (this.#chosen === undefined), `a message ${message.kind} out of turn`);
     switch (message.kind) {
       case "prepared":
-        this.#isPrepared = true;
         this.#takePart(message.part);
         this.#chosen = message.chosen;
         for (const name of message.chosen.first) this.#claim(name);
         return this.#compareChosen(message.chosen);
-      case "batch":
-        this.#takeBatch(message, body, headBytes, release);
-        return listener.advanced();
-      case "found":
-        this.#takeFound(message, body);
-        return listener.advanced();
+      case "rankable":
+        this.#mayRank = true;
+        return this.#shared.order.rankable(this.#number, message.shardCount);
       case "state":
-        this.#addCounts(message.counts);
-        this.#isLeafParked = message.isParked;
-        return message.isParked ? listener.parked() : listener.scheduled();
+        return this.#takeState(message);
+      case "restarted":
+        require(this.#isRestarting, "a message restarted out of turn");
+        return this.#restart();
       case "refused":
-        return listener.refused(message.sentence);
-      case "end":
-        this.#checkPart(message.part);
-        this.#addCounts(message.counts);
-        return this.#takeLastWords(message);
+        return this.#root.listener.refused(message.sentence);
       case "holds":
         throw new TrawlError("bad-request", "a message holds out of turn");
+      case "batch":
+        return this.#hearBatch(message, told);
+      case "found":
+      case "commits":
+      case "turn":
+      case "end":
+        return this.#hold(message, told);
       default:
         unreachable(message);
     }
   }
 
-  #takeLastWords({ part, receipt }: Extract<LeafMessage, { kind: "end" }>): void {
+  /** A tally that comes in several messages is held as one. */
+  #hearBatch(message: Message<"batch">, told: ToldBody): void {
+    const { parts } = this.#tallies;
+    const { body, headBytes } = told;
+    if (message.isPart) {
+      this.#tallies.headBytes += headBytes;
+      require(body.length === 0 && this.#tallies.headBytes <= tallyBytesMax, "a tally that is too long");
+      parts.push(message.tally);
+      return;
+    }
+    if (parts.length === 0) return this.#hold(message, told);
+    const allHeadBytes = this.#tallies.headBytes + headBytes;
+    this.#tallies = { parts: [], headBytes: 0 };
+    this.#hold({ ...message, tally: joinTallies([...parts, message.tally]) }, { ...told, headBytes: allHeadBytes });
+  }
+
+  #takeState({ counts, isParked }: Message<"state">): void {
+    const { listener } = this.#root;
+    this.#addCost(counts);
+    // Counts are ahead of what is held.
+    if (this.#isAdmitted && this.#held.first === undefined) this.#addCounts(counts);
+    this.#isLeafParked = isParked;
+    return isParked ? listener.parked() : listener.scheduled();
+  }
+
+  #hold(message: PlacedMessage, told: ToldBody): void {
+    const place = findPlace(message);
+    require(compareKeys(this.#reached, place) <= 0, `a message ${message.kind} that is out of order`);
+    require(!this.#held.hasEnd, `a message ${message.kind} after the end`);
+    if (message.kind === "batch")
+      require((place[0] === sections.ranked) === (message.document !== undefined), "a batch of no document");
+    if ("counts" in message) this.#addCost(message.counts);
+    this.#reached = place;
+    // What it has found is not wanted any more.
+    if (this.#state === "stopping" && !this.#isOutOfTime)
+      return message.kind === "end" ? this.#takeLastWords(message) : undefined;
+    const isFirst = this.#held.first === undefined;
+    this.#held.add(message, told);
+    if (isFirst) this.#reach(place);
+  }
+
+  /** What is held, in its turn. */
+  #take(message: PlacedMessage, body: Uint8Array, release: () => void): void {
+    const { listener } = this.#root;
+    switch (message.kind) {
+      case "batch":
+        this.#takeBatch(message, body, release);
+        return listener.advanced();
+      case "found":
+        this.#takeFound(message, body);
+        return listener.advanced();
+      case "commits":
+        this.#takeCommits(message, body);
+        return listener.advanced();
+      case "turn":
+        return;
+      case "end":
+        this.#checkPart(message.part);
+        if (this.#isAdmitted) this.#addCounts(message.counts);
+        else if (message.counts.matches === this.#counts.matches) this.#takeLimit(message.counts);
+        return this.#takeLastWords(message);
+      default:
+        unreachable(message);
+    }
+  }
+
+  #takeLastWords({ part, receipt }: Message<"end">): void {
     this.#takePart(part);
     this.#receipt = receipt;
     this.#close();
@@ -489,59 +735,51 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     this.#missingHere = { count, first: first.map((repository) => ({ repository, reason, isLate: false })) };
   }
 
-  #takeBatch(
-    message: Extract<LeafMessage, { kind: "batch" }>,
-    body: Uint8Array,
-    headBytes: number,
-    release: () => void,
-  ): void {
-    const { parts } = this.#tallies;
-    if (message.isPart) {
-      this.#tallies.headBytes += headBytes;
-      require(body.length === 0 && this.#tallies.headBytes <= tallyBytesMax, "a tally that is too long");
-      parts.push(message.tally);
-      return;
-    }
-    this.#tallies = { parts: [], headBytes: 0 };
+  #takeBatch(message: Message<"batch">, body: Uint8Array, release: () => void): void {
     const end = body.length - message.markBytes;
     require(end >= 0, "marks that are longer than their message");
     const [marks, bytes] = [readMarks(body.subarray(end)), body.subarray(0, end)];
     require(holdsObjects(bytes), "results that are no objects");
-    const tallies = [...parts, message.tally];
-    const repositories = tallies.flatMap((tally) => tally.repositories);
-    const newMatches = repositories.reduce((sum, [, , , count]) => sum + count, 0);
-    const matchCount = this.#receivedMatches + newMatches;
-    require(matchCount <= message.counts.matches, "more results than it has counted");
-    const recordsMax = newMatches + Math.floor(bytes.length / continuedBytesMin) + continuedSlack;
+    const { repositories, unownedResults } = message.tally;
+    const count = countMatches(message.tally);
+    require(this.#receivedMatches + count <= message.counts.matches, "more results than it has counted");
+    const recordsMax = count + Math.floor(bytes.length / continuedBytesMin) + continuedSlack;
     require(marks.length / markWords <= recordsMax, "marks of more results than it has counted");
     for (const [id, name] of repositories) this.#learn(id, name);
-    const empty = new Uint8Array(0);
-    const batches = [
-      ...parts.map((part) => ({ bytes: empty, tally: readTally(this.#withFirstIdsOf(part)), digest: undefined })),
-      {
-        bytes: this.#withFirstIds(bytes),
-        tally: readTally(this.#withFirstIdsOf(message.tally)),
-        digest: message.digest && Uint32Array.from(message.digest),
-      },
-    ];
-    this.#addCounts(message.counts);
+    const tally = readTally(this.#withFirstIdsOf(message.tally));
+    const isShown = message.document === undefined || this.#isAdmitted ? !this.#isCountedOnly : this.#isDocumentShown;
+    const digest = isShown && message.digest !== undefined ? Uint32Array.from(message.digest) : undefined;
+    const shown = isShown ? this.#withFirstIds(bytes) : bytes.subarray(0, 0);
+    if (this.#isAdmitted) this.#addCounts(message.counts);
+    else this.#addDocument(count);
     // Nothing of it is wrong, so all of it is passed on.
-    this.#receivedMatches = matchCount;
-    for (const [, repository, typed, count, commit] of repositories)
-      if (count > 0) this.#passed.pin({ repository, typed, commit });
+    this.#receivedMatches += count;
+    for (const [, repository, typed, matchCount, commit] of repositories)
+      if (matchCount > 0) this.#passed.pin({ repository, typed, commit });
     this.#passed.add(marks, bytes.length);
     if (marks.length > 0) this.#hasMarksOfNode = true;
     // Results without an owner have no marks in any search.
-    if (tallies.some((tally) => tally.unownedResults > 0 || (marks.length === 0 && countsAnything(tally))))
-      this.#passed.addUnmarked();
-    const groupCredit = batches.reduce((sum, { tally }) => sum + creditOfBatch({ bytes: empty, tally }), 0);
-    this.#owe(bytes.length + groupCredit);
-    // The last one has the bytes of the message.
-    for (const [i, batch] of batches.entries())
-      this.#root.listener.batch({ ...batch, selected: [] }, i === parts.length ? release : () => undefined);
+    if (unownedResults > 0 || (marks.length === 0 && countsAnything(message.tally))) this.#passed.addUnmarked();
+    this.#owe(creditOfBatch({ bytes, tally }));
+    this.#root.listener.batch({ bytes: shown, tally, digest, selected: [] }, release);
   }
 
-  #takeFound(message: Extract<LeafMessage, { kind: "found" }>, body: Uint8Array): void {
+  /** Adds what a batch has counted, of a leaf that may be ahead of what is passed on. */
+  #addDocument(count: number): void {
+    const { control } = this.#search;
+    const { matches, displayed } = this.#granted;
+    require(this.#counts.matches + count <= matches, "more matches than it was granted");
+    const shownMax = Math.max(0, displayed - this.#foundCount);
+    this.#counts = {
+      ...this.#counts,
+      matches: this.#counts.matches + count,
+      displayed: Math.min(shownMax, this.#counts.displayed + count),
+    };
+    control.addMatches(count);
+    control.addDisplayed(count);
+  }
+
+  #takeFound(message: Message<"found">, body: Uint8Array): void {
     const { key, optionsIndex, repositoryId: idHere, repository, revision, resultKind: kind } = message;
     require(optionsIndex < this.#search.plan.resultOptions.length, "result options that the query has not");
     const repositoryId = this.#learn(idHere, repository);
@@ -552,10 +790,27 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     const ownKey = kind === "owner" ? key : `${repositoryId}${key.slice(key.indexOf("@"))}`;
     const json = Buffer.from(this.#withFirstIds(body)).toString();
     if (kind === "directory") this.#passed.pin({ repository, typed: revision, commit: commitIn(json) });
-    // Another node would count it again, within what is left. Owners are counted by the coordinator only.
-    if (kind !== "owner" && isShared(this.#search.limits)) this.#passed.addUnmarked();
+    // Another node would count it again, within what is left. Owners are counted by the coordinator only, and of what comes before
+    // texts a node that has counted too much is asked again.
+    const isAmongTexts = message.at[0] === sections.others;
+    if (kind !== "owner" && isAmongTexts && isShared(this.#search.limits)) this.#passed.addUnmarked();
     const found = { key: ownKey, optionsIndex, repositoryId, repository, revision, kind, json: () => json };
+    this.#foundCount++;
     this.#root.listener.found(found);
+  }
+
+  #takeCommits(message: Message<"commits">, body: Uint8Array): void {
+    const { listener } = this.#root;
+    const { repository } = message;
+    const repositoryId = this.#learn(message.repositoryId, repository);
+    const commits = readCommits(message, body, this.#search.plan.resultOptions.length);
+    this.#owe(body.length);
+    const nowMs = new Date().getTime();
+    for (const found of commits.map((one) => this.#withFirstIdOf(one))) {
+      if (this.#search.control.isStopped) break;
+      listener.commit(found, repositoryId, nowMs);
+    }
+    listener.sendCommits();
   }
 
   /** The id by which the client knows the repository: the one that the first node which told of it has. */
@@ -587,6 +842,12 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     return this.#failovers === 0 ? bytes : replaceIds(bytes, (id, name) => this.#learn(id, name));
   }
 
+  #withFirstIdOf(found: FoundCommit): FoundCommit {
+    if (this.#failovers === 0) return found;
+    const json = this.#withFirstIds(found.json.subarray(found.from, found.to));
+    return { ...found, json, from: 0, to: json.length };
+  }
+
   /** Throws if another node has told that it has a repository with this name. */
   #claim(repository: string): void {
     const owner = this.#shared.claim(repository, this.#owner);
@@ -597,21 +858,19 @@ export class RemoteSource implements SearchSource, FrameReceiver {
 
   #owe(byteCount: number): void {
     this.#owedBytes += byteCount;
-    if (this.#state === "searching" && this.#owedBytes > this.#shared.creditBytes * overdraftMax) this.#channel.pause();
   }
 
   /** Adds what the leaf has counted since the last time to the counts of the search: all of it, or nothing. */
   #addCounts(now: LeafCounts): void {
     const { control, limits } = this.#search;
     const before = this.#counts;
-    const grown = (key: "matches" | "displayed" | "scannedKib" | "workerTenths"): number => {
+    const grown = (key: "matches" | "displayed"): number => {
       require(now[key] >= before[key], `a count of ${key} that shrinks`);
       return now[key] - before[key];
     };
     const { matches, displayed, taken } = this.#granted;
     require(now.matches <= matches && now.displayed <= displayed, "more matches than it was granted");
     const [newMatches, newDisplayed] = [grown("matches"), grown("displayed")];
-    const [newKib, newTenths] = [grown("scannedKib"), grown("workerTenths")];
     const { resultLimits } = limits;
     const takenNow = resultLimits === undefined ? [] : (now.taken ?? []);
     const isComplete = now.taken === undefined || resultLimits?.countMax.length === takenNow.length;
@@ -625,17 +884,28 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     this.#addTaken(newTaken);
     control.addMatches(newMatches);
     control.addDisplayed(newDisplayed);
-    control.addCost(newKib, newTenths);
     this.#counts = now;
-    if (!now.isLimitHit) return;
-    control.recordLimitHit();
-    if (control.matchCount >= limits.matchCountMax) control.stopAtLimit();
+    this.#takeLimit(now);
   }
 
   #addTaken(added: readonly number[]): void {
     const { resultLimits } = this.#search.limits;
     if (resultLimits === undefined) return;
     for (const [i, count] of added.entries()) Atomics.add(resultLimits.taken, i, BigInt(count));
+  }
+
+  #takeLimit({ isLimitHit }: LeafCounts): void {
+    const { control, limits } = this.#search;
+    if (!isLimitHit) return;
+    control.recordLimitHit();
+    if (control.matchCount >= limits.matchCountMax) control.stopAtLimit();
+  }
+
+  #addCost({ scannedKib, workerTenths }: LeafCounts): void {
+    const before = this.#cost;
+    require(scannedKib >= before.scannedKib && workerTenths >= before.workerTenths, "a cost that shrinks");
+    this.#search.control.addCost(scannedKib - before.scannedKib, workerTenths - before.workerTenths);
+    this.#cost = { scannedKib, workerTenths };
   }
 
   /** Tells the leaf which basic queries have run out of time. */
@@ -650,14 +920,23 @@ export class RemoteSource implements SearchSource, FrameReceiver {
 
   /** Nobody else tells the leaf that the limit of the search has been reached: then it sends what it has counted, and ends. */
   #sendLimit(): void {
-    if (this.#hasSentLimit || this.#held !== undefined || this.#state !== "searching") return;
+    if (this.#hasSentLimit || this.#state !== "searching" || this.#isRestarting) return;
     const { control } = this.#search;
     if (!control.isStopped || control.isCancelled) return;
     this.#hasSentLimit = true;
     this.#sendStop("limit");
-    // Whoever owes nothing is not waited for. One that goes on behind others may owe what they have counted.
-    this.#limitWait = callAfter(limitGraceMs, () => {
-      if (this.#state === "closed" || this.#failovers > 0 || this.#counts.matches > this.#receivedMatches) return;
+    this.#waitAtLimit();
+  }
+
+  /** Whoever owes nothing is not waited for. */
+  #waitAtLimit(): void {
+    this.#limitWait?.cancel();
+    if (this.#node.isHere === true) return;
+    const graceMs = this.#search.request.receipt === "none" ? limitGraceMs : receiptGraceMs;
+    this.#limitWait = callAfter(graceMs, () => {
+      // One that goes on behind others may owe what they have counted.
+      const mayOwe = this.#isAdmitted && (this.#failovers > 0 || this.#counts.matches > this.#receivedMatches);
+      if (this.#state === "closed" || mayOwe) return;
       this.#part = { ...this.#part, isRepeatable: false };
       this.#close();
     });
@@ -692,9 +971,17 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     this.#failovers++;
     this.#chosenBefore ??= this.#chosen;
     this.#chosen = undefined;
-    if (this.#held !== undefined) this.#held = new HeldMessages();
+    this.#held.clear();
+    this.#reached = [];
+    this.#isAdmitted = false;
+    this.#isCountedOnly = false;
+    this.#document = undefined;
+    this.#isRestarting = false;
+    this.#gone = undefined;
+    this.#foundCount = 0;
+    this.#cost = noCounts;
+    this.#reach(this.#shared.order.first);
     this.#tallies = { parts: [], headBytes: 0 };
-    this.#isPrepared = false;
     this.#counts = noCounts;
     this.#receivedMatches = 0;
     this.#isLeafParked = false;
@@ -738,54 +1025,108 @@ export class RemoteSource implements SearchSource, FrameReceiver {
     if (this.#state === "closed") return;
     this.#state = "closed";
     this.#passed.release();
+    this.#held.clear();
     this.#channel.close();
     this.#resolve();
+    this.#shared.order.end(this.#number);
     this.#root.listener.advanced();
   }
 }
 
-/** Matches that a leaf may count and show, and those of basic queries with limits of their own. */
-interface Granted {
+/** What is left of the limits: of the search, of what it shows, and of basic queries with limits of their own. */
+interface Left {
   readonly matches: number;
   readonly displayed: number;
   readonly taken: readonly (number | undefined)[];
 }
 
-/** What a leaf has said before it was known whether it may. */
+function findPlace(message: PlacedMessage): OrderKey {
+  return message.kind === "end" ? [sections.end] : message.at;
+}
+
+/** Each match is of one repository. */
+function countMatches({ repositories }: Message<"batch">["tally"]): number {
+  return repositories.reduce((sum, [, , , count]) => sum + count, 0);
+}
+
+/** What came with a message. */
+interface ToldBody {
+  readonly body: Uint8Array;
+  readonly headBytes: number;
+  /** May be called once the body is not needed any more. */
+  readonly release: () => void;
+}
+
+interface HeldMessage extends ToldBody {
+  readonly message: PlacedMessage;
+}
+
+/** A leaf has no credit for marks, like heads. */
+function markBytesIn({ message, body }: Pick<HeldMessage, "message" | "body">): number {
+  return message.kind === "batch" ? Math.min(message.markBytes, body.length) : 0;
+}
+
+/** What a leaf has said before its turn. */
 class HeldMessages {
-  readonly messages: { readonly message: LeafMessage; readonly body: Uint8Array; readonly headBytes: number }[] = [];
-  end: Extract<LeafMessage, { kind: "end" }> | undefined;
-  /** Whether the leaf waits for credit. */
-  isParked = false;
+  #messages: HeldMessage[] = [];
+  /** Of the messages, those before have been taken. */
+  #from = 0;
   byteCount = 0;
   headByteCount = 0;
+  /** Among what has no order. */
   #foundCount = 0;
+  #endOfOthers: Message<"turn" | "end"> | undefined;
 
-  add(message: LeafMessage, body: Uint8Array, headBytes: number): void {
-    require(this.end === undefined, `a message ${message.kind} after the end`);
-    if (message.kind === "state") this.isParked = message.isParked;
-    else if (message.kind === "end") this.end = message;
-    else {
-      // A leaf has no credit for marks, like heads.
-      const markByteCount = message.kind === "batch" ? Math.min(message.markBytes, body.length) : 0;
-      this.byteCount += body.length - markByteCount + heldMessageBytes;
-      this.headByteCount += headBytes + markByteCount;
-      if (message.kind === "found") this.#foundCount++;
-      this.messages.push({ message, body, headBytes });
-    }
+  get first(): HeldMessage | undefined {
+    return this.#messages.at(this.#from);
   }
 
-  /** Whether it is all that the leaf has, and no more than this. Each found result may count for the search, and be shown. */
-  fits({ matches, displayed, taken }: Granted): boolean {
-    if (this.end === undefined) return false;
-    const { counts } = this.end;
-    const isWithin = (count: number, max: number | undefined): boolean =>
-      max === undefined || count + this.#foundCount <= max;
-    return (
-      isWithin(counts.matches, matches) &&
-      isWithin(counts.displayed, displayed) &&
-      taken.every((max, i) => isWithin(counts.taken?.[i] ?? 0, max))
-    );
+  get hasEnd(): boolean {
+    return this.#messages.length > this.#from && this.#messages.at(-1)?.message.kind === "end";
+  }
+
+  /** What follows the results without an order, and the number of those among them that are found results. */
+  get endOfOthers(): { readonly message: Message<"turn" | "end">; readonly foundCount: number } | undefined {
+    return this.#endOfOthers && { message: this.#endOfOthers, foundCount: this.#foundCount };
+  }
+
+  add(message: PlacedMessage, told: ToldBody): void {
+    const [section] = findPlace(message);
+    if (section === sections.others && message.kind === "found") this.#foundCount++;
+    const isAfterOthers = section === sections.histories || section === sections.end;
+    if (isAfterOthers && (message.kind === "turn" || message.kind === "end")) this.#endOfOthers ??= message;
+    const held = { message, ...told };
+    this.byteCount += held.body.length - markBytesIn(held) + heldMessageBytes;
+    this.headByteCount += held.headBytes + markBytesIn(held);
+    this.#messages.push(held);
+  }
+
+  shift(): HeldMessage {
+    const one = this.#messages[this.#from++];
+    assert(one !== undefined, "a message is held");
+    this.byteCount -= one.body.length - markBytesIn(one) + heldMessageBytes;
+    this.headByteCount -= one.headBytes + markBytesIn(one);
+    if (this.#from * 2 > this.#messages.length) {
+      this.#messages = this.#messages.slice(this.#from);
+      this.#from = 0;
+    }
+    return one;
+  }
+
+  /** Forgets everything, and returns the end if it was there. */
+  takeEnd(): Message<"end"> | undefined {
+    const last = this.#messages.length > this.#from ? this.#messages.at(-1)?.message : undefined;
+    this.clear();
+    return last?.kind === "end" ? last : undefined;
+  }
+
+  clear(): void {
+    this.#messages = [];
+    this.#from = 0;
+    this.byteCount = 0;
+    this.headByteCount = 0;
+    this.#foundCount = 0;
+    this.#endOfOthers = undefined;
   }
 }
 
@@ -942,6 +1283,23 @@ function readName(json: string): string {
   } catch {
     throw new TrawlError("bad-request", "a match object with a name that is no text");
   }
+}
+
+/** Lists of parts have different items, and only one has the other counts. */
+function joinTallies(parts: readonly WireTally[]): WireTally {
+  const sum = (count: "contentMatches" | "symbolMatches" | "pathMatches" | "unownedResults"): number =>
+    parts.reduce((total, part) => total + part[count], 0);
+  return {
+    repositories: parts.flatMap(({ repositories }) => repositories),
+    languages: parts.flatMap(({ languages }) => languages),
+    symbolKinds: parts.flatMap(({ symbolKinds }) => symbolKinds),
+    groups: parts.flatMap(({ groups }) => groups),
+    fileKinds: parts[0].fileKinds.map((_, i) => parts.reduce((total, { fileKinds }) => total + (fileKinds[i] ?? 0), 0)),
+    contentMatches: sum("contentMatches"),
+    symbolMatches: sum("symbolMatches"),
+    pathMatches: sum("pathMatches"),
+    unownedResults: sum("unownedResults"),
+  };
 }
 
 function require(condition: boolean, message: string): asserts condition {

@@ -1,4 +1,5 @@
 import { errorMessage, TrawlError } from "../../base/errors.js";
+import type { Repository } from "../../model/repository.js";
 import type { HistoryBase } from "../../model/search-request.js";
 import type { FoundCommit } from "../../protocol/commit-page.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
@@ -17,6 +18,8 @@ export interface HistoryResults {
   sendCommits(): void;
   /** The repository is a result itself. */
   addRepository(repositoryId: number, optionsIndex: number): void;
+  /** The results that follow are of this repository. */
+  begin?: ((repository: Repository) => void) | undefined;
 }
 
 /** The search to which the histories belong. */
@@ -87,7 +90,8 @@ export class HistorySearches {
   }
 
   async #send({ choice: { repository, groups }, pages, first }: Started): Promise<void> {
-    const { context, onFailure } = this.#owner;
+    const { context, onFailure, results } = this.#owner;
+    results.begin?.(repository);
     if ((repository.cut ?? "") !== "") context.onCut(repository.name);
     const isOneEnough = groups.every(({ plans }) =>
       plans.every(({ optionsIndex }) => this.#selectsRepository(optionsIndex)),

@@ -51,8 +51,6 @@ export interface SearchLimits {
   /** By result options of the plan; the search ends after the longest. */
   readonly timeoutsMs: readonly number[];
   readonly lane: Lane;
-  /** Whether several nodes search: they do not rank together. */
-  readonly isSpread?: boolean;
 }
 
 /** Whether what one source finds leaves less to the others. */
@@ -159,8 +157,7 @@ const rankedSelects: ReadonlySet<string | undefined> = new Set([undefined, "cont
  * because its client wants all, as fast as possible; nor is one for symbols together with texts, for the patterns of a set,
  * or for what documents belong to.
  */
-export function isRanked(plan: SearchPlan, { lane, resultLimits, displayCountMax, isSpread }: SearchLimits): boolean {
-  if (isSpread === true) return false;
+export function isRanked(plan: SearchPlan, { lane, resultLimits, displayCountMax }: SearchLimits): boolean {
   if (lane !== "interactive" || resultLimits !== undefined || displayCountMax === 0) return false;
   const texts = plan.basicQueries.flatMap(({ text }) => text ?? []);
   const selects = plan.resultOptions.map(({ select }) => select);

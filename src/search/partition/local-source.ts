@@ -5,6 +5,7 @@ import type { Catalog } from "../../catalog/catalog.js";
 import type { CatalogView } from "../../catalog/live-shards.js";
 import type { RepositoryTable } from "../../catalog/repository-table.js";
 import type { BaseRevisions } from "../../model/match-change.js";
+import type { Repository } from "../../model/repository.js";
 import type { FinishedWork } from "../../protocol/messages.js";
 import type { ResultBatch, Tally } from "../../protocol/result-batch.js";
 import type { SearchOptions } from "../../protocol/search-options.js";
@@ -13,7 +14,7 @@ import { searchesHistory } from "../history/history-choice.js";
 import { HistorySearches } from "../history/history-searches.js";
 import { creditBytes, isRanked, matchesLeft, searchOptions } from "../limits/search-limits.js";
 import { type PreparationServices, SearchPreparation } from "../preparation/search-preparation.js";
-import { RankedPass } from "../ranking/ranked-pass.js";
+import { RankedPass, type Ranking } from "../ranking/ranked-pass.js";
 import { repositoryResults, RepositoryWriter } from "../repositories/repository-results.js";
 import { indexedSelection, pinRevisions, type Resolution } from "../repositories/repository-resolver.js";
 import type { PhaseQueue } from "../revisions/revision-phases.js";
@@ -37,6 +38,7 @@ import type {
   SourcedSearch,
   SearchSource,
   SourceListener,
+  SourceOrder,
   SourceRoot,
 } from "../source/search-source.js";
 import { type Covered, SourceReceipt } from "./source-receipt.js";
@@ -62,6 +64,15 @@ export interface LocalChoice {
   readonly idBase: number;
   /** What another node has begun to search: no other commits of it may be searched. Absent for nothing. */
   readonly pinned?: readonly PinnedRevision[];
+  /** Undefined unless an earlier source of the same search was stopped after the first of its results. */
+  readonly continued?: ContinuedSource | undefined;
+}
+
+/** What an earlier source has delivered: its repositories, and of the documents that it ranked those before `from`. */
+export interface ContinuedSource {
+  /** Undefined if it has ranked none. */
+  readonly ranking: Ranking | undefined;
+  readonly from: number;
 }
 
 /**
@@ -97,6 +108,8 @@ export class LocalSource implements SearchSource {
   #isOver = false;
   /** Undefined unless the search is for changes. */
   changes: FoundChanges | undefined;
+  /** Of what is indexed, if it was ranked. */
+  ranking: Ranking | undefined;
   /** Whether the results depend on more than the query and what is indexed. */
   #dependsOnMore = false;
 
@@ -136,11 +149,11 @@ export class LocalSource implements SearchSource {
 
   /** Threads know the ids of repositories, and leave results that are repositories to be written here. */
   #named(batch: ResultBatch): SourcedBatch {
-    const { bytes, digest, selected } = batch;
+    const { bytes, digest, selected, ranked } = batch;
     const { idBase } = this.#choice;
     const tally = idBase === 0 ? batch.tally : withIdBase(batch.tally, idBase);
     const marks = batch.marks && { ...batch.marks, commits: addIdBase(batch.marks.commits, idBase) };
-    if (selected.length === 0) return { bytes, tally, digest, selected: [], marks };
+    if (selected.length === 0) return { bytes, tally, digest, selected: [], marks, ranked };
     const found = selected.map(({ kind, key, optionsIndex, repositoryId, revision, json }): FoundResult | undefined => {
       if (kind === "repository") return this.#writer.find(repositoryId, revision, optionsIndex);
       const repository = this.#repositories.byId(repositoryId)?.name ?? "";
@@ -148,7 +161,7 @@ export class LocalSource implements SearchSource {
       const ownKey = kind === "owner" || idBase === 0 ? key : `${id}${key.slice(key.indexOf("@"))}`;
       return { kind, key: ownKey, optionsIndex, repositoryId: id, revision, repository, json: () => json };
     });
-    return { bytes, tally, digest, selected: found.filter((one) => one !== undefined), marks };
+    return { bytes, tally, digest, selected: found.filter((one) => one !== undefined), marks, ranked };
   }
 
   #addWork(work: FinishedWork): void {
@@ -272,8 +285,19 @@ export class LocalSource implements SearchSource {
       await this.#prepare();
     } else await this.#preparation.recordSnapshot(this.#resolutions);
     if (this.#isOver) return;
+    if (this.#root.order !== undefined) return this.#searchInOrder(this.#root.order);
     const repositories = this.#sendRepositories();
     await Promise.all([repositories, this.#searchIndexed(repositories)]);
+  }
+
+  /** The same for one of several sources: their repositories come before everything else. */
+  async #searchInOrder(order: SourceOrder): Promise<void> {
+    const { continued } = this.#choice;
+    if (continued === undefined) await this.#sendRepositories();
+    if (this.#isOver) return;
+    if (continued?.ranking === undefined) await this.#searchIndexed(Promise.resolve());
+    else await this.#sendRanked(continued.ranking, continued.from);
+    order.others();
   }
 
   get #pinned(): readonly PinnedRevision[] {
@@ -316,6 +340,7 @@ export class LocalSource implements SearchSource {
   /** Finds what differs from an earlier search; the phases search it. */
   async #findChanges(base: BaseRevisions): Promise<void> {
     await this.#readRevisions();
+    this.#root.order?.others();
     const found = await this.#preparation.findChanges(this.#resolutions, base, this.#repositories, this.#record);
     this.changes = found.changes;
     this.#phases = found.phases;
@@ -324,7 +349,11 @@ export class LocalSource implements SearchSource {
   /** Sends repositories that are results, in steps, because all repositories may be results. */
   #sendRepositories(): Promise<void> {
     const { listener, pace } = this.#root;
-    const onFound = (found: FoundResult): void => listener.found(found);
+    const { order } = this.#root;
+    const onFound = (found: FoundResult, basicQuery: number, repository: Repository): void => {
+      order?.repository(basicQuery, repository);
+      listener.found(found);
+    };
     this.#repositoryWork = new PacedWork(
       repositoryResults(this.#search.plan, this.#resolutions, this.#repositories, this.#writer, onFound),
       {
@@ -339,7 +368,41 @@ export class LocalSource implements SearchSource {
 
   #searchIndexed(repositories: Promise<void>): Promise<void> {
     const rows = this.#isStopped ? new Uint32Array(0) : this.#chooseRows();
-    return this.#searchRows({ options: this.#options, rows, cached: [], ranked: undefined }, repositories);
+    const work = { options: this.#options, rows, cached: [], ranked: undefined };
+    const { plan, limits } = this.#search;
+    if (this.#root.order !== undefined && isRanked(plan, limits)) return this.#rankInOrder(work, this.#root.order);
+    if (this.#root.order !== undefined) this.#root.order.others();
+    return this.#searchRows(work, repositories);
+  }
+
+  /** Ranks as a part of all sources. */
+  async #rankInOrder(work: SlicedWork, order: SourceOrder): Promise<void> {
+    const sharedShards = await order.shareBudget(work.rows.length);
+    if (this.#isOver) return;
+    this.ranking = await this.#rankedPass(work, sharedShards).run();
+    if (this.ranking.hasFailed) this.#dependsOnMore = true;
+    await this.#sendRanked(this.ranking, 0);
+  }
+
+  /** Sends the ranked documents from this one on, and then what is left, within the limits of this source. */
+  async #sendRanked({ best, firstFrom, written, rest }: Ranking, from: number): Promise<void> {
+    const { limits } = this.#search;
+    const { matchCountMax, displayCountMax } = limits;
+    const slices = this.#slices;
+    if (this.#isOver) return slices.dropHeld();
+    const limited = ({ options, ...work }: SlicedWork): SlicedWork => ({
+      ...work,
+      options: { ...options, matchCountMax, displayCountMax },
+    });
+    const { order } = this.#root;
+    order?.ranked(best, from);
+    const first = limited(firstFrom(from));
+    await (written === undefined || this.#choice.continued !== undefined
+      ? slices.run(first)
+      : slices.continue(first, written));
+    if (this.#isOver) return;
+    order?.others();
+    await slices.run(limited(rest(slices.counted, this.#record.stats)));
   }
 
   #chooseRows(): Uint32Array {
@@ -356,19 +419,24 @@ export class LocalSource implements SearchSource {
 
   /** Searches texts. Ranked results are sent when `earlier` is, because those that are no texts come first. */
   async #searchRows(work: SlicedWork, earlier: Promise<void>): Promise<void> {
-    const { plan, limits, control, request } = this.#search;
-    const { id, view } = this.#choice;
+    const { plan, limits } = this.#search;
     const slices = this.#slices;
     if (!isRanked(plan, limits)) return slices.run(work);
-    const { lane } = limits;
-    const { client, debug } = request;
-    const pass = new RankedPass({ id, environment: this.#services, view, control, lane, client, debug, slices }, work);
-    const { first, written, rest, hasFailed } = await pass.run(this.#record.stats);
+    const { first, written, rest, hasFailed } = await this.#rankedPass(work, undefined).run();
     if (hasFailed) this.#dependsOnMore = true;
     await earlier;
     if (this.#isOver) return slices.dropHeld();
     await (written === undefined ? slices.run(first) : slices.continue(first, written));
-    if (!this.#isOver) await slices.run(rest(slices.counted));
+    if (!this.#isOver) await slices.run(rest(slices.counted, this.#record.stats));
+  }
+
+  #rankedPass(work: SlicedWork, sharedShards: number | undefined): RankedPass {
+    const { limits, control, request } = this.#search;
+    const { id, view } = this.#choice;
+    const { lane } = limits;
+    const { client, debug } = request;
+    const search = { id, environment: this.#services, view, control, lane, client, debug, slices: this.#slices };
+    return new RankedPass({ ...search, sharedShards }, work);
   }
 
   async #searchPhases(phases: PhaseQueue): Promise<void> {
@@ -383,7 +451,7 @@ export class LocalSource implements SearchSource {
   }
 
   async #searchHistories(): Promise<void> {
-    const { listener, pace } = this.#root;
+    const { listener, pace, order } = this.#root;
     const record = this.#record;
     listener.scheduled();
     const { plan, request, control, limits } = this.#search;
@@ -405,6 +473,7 @@ export class LocalSource implements SearchSource {
         results: {
           addCommit: (found, repositoryId) => listener.commit(found, this.#choice.idBase + repositoryId, nowMs),
           sendCommits: () => listener.sendCommits(),
+          begin: order && ((repository) => order.history(repository)),
           addRepository: (repositoryId, optionsIndex) => {
             const found = this.#writer.find(repositoryId, undefined, optionsIndex);
             if (found !== undefined) listener.found(found);

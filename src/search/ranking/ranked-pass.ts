@@ -53,6 +53,11 @@ export interface PassSearch {
   readonly debug: boolean;
   /** The slices that send the results; undefined if no results are sent. */
   readonly slices: Pick<SearchSlices, "holdSlice" | "dropHeld"> | undefined;
+  /**
+   * Of a search with several sources: how many shards of all of them share the budget. Each document then has batches of its own,
+   * and no other one is counted before they are sent.
+   */
+  readonly sharedShards?: number | undefined;
 }
 
 /** The results to send first, and what is left to search. */
@@ -61,13 +66,15 @@ export interface Ranking {
   readonly best: readonly RankedDocument[];
   /** The best results, in order; if they are written, all results. */
   readonly first: SlicedWork;
+  /** The best results from this one on. */
+  readonly firstFrom: (index: number) => SlicedWork;
   /** The result of the held slice if it has written them; otherwise undefined. */
   readonly written: SearchTaskResult | undefined;
   /**
    * The other results, when the best are written: without those that were counted. The statistics of shards that are not
-   * searched again are added to those of the search.
+   * searched again are added to `stats`.
    */
-  readonly rest: (counted: SearchSlices["counted"]) => SlicedWork;
+  readonly rest: (counted: SearchSlices["counted"], stats: SearchStats) => SlicedWork;
   /** Whether shards could not be ranked: their results are not among the first. */
   readonly hasFailed: boolean;
 }
@@ -96,12 +103,12 @@ export class RankedPass {
     this.#search = search;
     this.#work = work;
     this.#isAlone = mayBeSmall(work) || mustStayAlone(search.environment.scheduler, search.lane);
-    this.#budget = shareBudget(work.rows.length, work.options);
+    this.#budget = shareBudget(search.sharedShards ?? work.rows.length, work.options);
     this.#board = takeBoard();
   }
 
-  /** Adds the statistics of shards that need no further search to `stats`. Never rejects. */
-  async run(stats: SearchStats): Promise<Ranking> {
+  /** Never rejects. */
+  async run(): Promise<Ranking> {
     const { control, environment, id } = this.#search;
     environment.pool.receive(-id, { onBatch: (_, release) => release(), onHelpWanted: () => this.#addSlices() });
     control.beginRanking();
@@ -118,7 +125,7 @@ export class RankedPass {
     if (!this.#hasFailed && spareBoards.length < spareBoardsMax) spareBoards.push(this.#board);
     if (this.#written === undefined) this.#search.slices?.dropHeld();
     environment.pool.forget(-id);
-    return this.#finish(stats);
+    return this.#finish();
   }
 
   #addSlices(): void {
@@ -153,6 +160,7 @@ export class RankedPass {
         budget: this.#budget,
         withParts: debug,
         writtenSlice: this.#writtenSlice,
+        isApart: this.#isApart,
         board: this.#board,
       });
       this.#take(result);
@@ -176,22 +184,33 @@ export class RankedPass {
     return this.#results.find(({ written }) => written !== undefined)?.written;
   }
 
-  #finish(stats: SearchStats): Ranking {
+  /** Whether each document has batches of its own: then others must not be counted before they are sent. */
+  get #isApart(): boolean {
+    return this.#search.sharedShards !== undefined;
+  }
+
+  #finish(): Ranking {
     const work = this.#work;
     const left = this.#results.find((result) => result.left !== undefined)?.left;
     const shared = { written: this.#written, hasFailed: this.#hasFailed };
     if (left !== undefined) {
-      addStats(stats, left.stats);
-      return { best: [], first: work, rest: () => leaveOut(work, left), ...shared };
+      const rest = (_: SearchSlices["counted"], stats: SearchStats): SlicedWork => {
+        addStats(stats, left.stats);
+        return leaveOut(work, left);
+      };
+      return { best: [], first: work, firstFrom: () => work, rest, ...shared };
     }
     const ranked = this.#results.flatMap((result) => result.ranked ?? []);
     const best = mergeBest(ranked, this.#budget, work).documents;
     const scores = this.#search.debug ? best.map(describeScore) : undefined;
-    const examined = this.#results.flatMap((result) => result.examined);
+    const examined = this.#isApart ? [] : this.#results.flatMap((result) => result.examined);
+    const firstFrom = (index: number): SlicedWork =>
+      workOnDocuments(work, best.slice(index), scores?.slice(index), examined, this.#isApart);
     return {
       best,
-      first: workOnDocuments(work, best, scores, examined),
-      rest: (counted) => {
+      first: firstFrom(0),
+      firstFrom,
+      rest: (counted, stats) => {
         const found = findLeft(work.rows.length, ranked.flatMap(decodeShards), best, counted, work.options.receipt);
         addStats(stats, found.stats);
         return leaveOut(work, found);

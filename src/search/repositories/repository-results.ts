@@ -56,7 +56,7 @@ export function* repositoryResults(
   resolutions: readonly Resolution[],
   table: RepositoryTable,
   writer: RepositoryWriter,
-  onFound: (found: FoundResult) => void,
+  onFound: (found: FoundResult, basicQuery: number, repository: Repository) => void,
 ): Generator<undefined, void> {
   for (const [i, { repositoryNames, optionsIndex }] of basicQueries.entries()) {
     const { select } = resultOptions[optionsIndex];
@@ -71,7 +71,7 @@ export function* repositoryResults(
       const typed = revisions?.get(repository.id)?.map((choice) => choice.typed) ?? [undefined];
       for (const revision of typed) {
         const found = writer.find(repository.id, revision, optionsIndex);
-        if (found !== undefined) onFound(found);
+        if (found !== undefined) onFound(found, i, repository);
       }
       yield;
     }

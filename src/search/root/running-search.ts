@@ -20,8 +20,6 @@ import {
   creditWaitMs,
   type LimitDefaults,
   SearchClocks,
-  isRanked,
-  isShared,
   searchLimits,
   type SearchLimits,
 } from "../limits/search-limits.js";
@@ -69,8 +67,8 @@ export interface RootedSearch {
   readonly plan: SearchPlan;
   /** Makes the sources of the results, which are merged in this order. At least one. */
   readonly openSources: (search: SourcedSearch, root: SourceRoot) => readonly SearchSource[];
-  /** Whether the sources are several nodes, or, if it is `alone`, only one of several. Absent for a single host. */
-  readonly spread?: "nodes" | "alone";
+  /** Whether only one node of several is searched. */
+  readonly isAlone?: boolean;
   /**
    * How many results another query has for the same viewer; undefined if it is not known. Ends early when `stopped`
    * resolves. Absent for a search that itself only counts, or that is repeated.
@@ -144,9 +142,8 @@ export class RunningSearch implements SourceListener {
     const { pool, budgets, traceUrl } = environment;
     const { client, scope } = request;
     const startedMs = performance.now();
-    const alone = searchLimits(plan, request, environment);
-    const limits = rooted.spread === "nodes" ? { ...alone, isSpread: true } : alone;
-    this.#notice = scope === undefined ? findNotice(rooted, alone) : undefined;
+    const limits = searchLimits(plan, request, environment);
+    this.#notice = scope === undefined && rooted.isAlone === true ? notice : undefined;
     const control = ControlBlock.allocate(pool.workerCount, creditBytes, creditWaitMs);
     const claims = request.duplicates === true ? ContentClaims.allocate().memory : undefined;
     const counts = new ResultCounts(
@@ -198,15 +195,8 @@ export class RunningSearch implements SourceListener {
     for (const source of this.#sources) source.release();
   }
 
-  /**
-   * Nodes have no memory in common in which they could count, so if there are limits, one after the other gets what those
-   * before it have left.
-   */
   async #runSources(): Promise<void> {
-    let first = 0;
-    if (this.#rooted.spread === "nodes" && isShared(this.#limits))
-      while (first < this.#sources.length && !this.#control.isStopped) await this.#runSource(this.#sources[first++]);
-    await Promise.all(this.#sources.slice(first).map((source) => this.#runSource(source)));
+    await Promise.all(this.#sources.map((source) => this.#runSource(source)));
   }
 
   async #runSource(source: SearchSource): Promise<void> {
@@ -456,21 +446,11 @@ export class RunningSearch implements SourceListener {
 }
 
 /** What the client of a node should know of the answer, although nothing is wrong with it. */
-function findNotice({ plan, spread }: RootedSearch, limits: SearchLimits): Alert | undefined {
-  if (spread === "alone")
-    return {
-      title: "Only one node was searched",
-      description:
-        "Only the stream of search results searches all nodes of this fleet; this is the answer of one of them.",
-      proposedQueries: null,
-    };
-  if (spread === undefined || !isRanked(plan, limits)) return undefined;
-  return {
-    title: "Results are not ranked",
-    description: "Several nodes have them, and send them as they find them.",
-    proposedQueries: null,
-  };
-}
+const notice: Alert = {
+  title: "Only one node was searched",
+  description: "The results are those of one node of this fleet. The stream of search results searches all of them.",
+  proposedQueries: null,
+};
 
 /** When a search was stopped, for those who wait for that. */
 class StopMoment {

@@ -12,23 +12,24 @@ export const nodesMax = 64;
 export interface SearchFleet {
   /** What is added to the ids of repositories of this node, so that they are different from those of others. */
   readonly idBase: number;
+  /** Which node has the repository with this id in results, and its id there if that is this node. */
+  locate(repositoryId: number): { readonly node: string; readonly id: number | undefined };
   /** Throws `not-implemented` if several nodes cannot answer this yet as one would. */
-  requireSearchable(request: SearchRequest, plan: SearchPlan): void;
-  /** The sources of a search, `local` first, which is that of this node; `has` tells whether it has a repository. */
-  openSources(
-    search: SourcedSearch,
-    root: SourceRoot,
-    local: SearchSource,
-    has: (repository: string) => boolean,
-  ): readonly SearchSource[];
+  requireSearchable(request: SearchRequest): void;
+  /** The sources of a search, this node first; `has` tells whether it has a repository. */
+  openSources(search: SourcedSearch, root: SourceRoot, has: (repository: string) => boolean): readonly SearchSource[];
 }
 
 /** What this node searches for another one: what it has chosen for it. */
 export interface ChosenHere {
   /** What it chose, before anything is searched, and the names of all repositories. */
   first(): { readonly part: SearchPart; readonly names: readonly string[] };
-  /** The source, which `release` does not concern any more. */
-  open(search: SourcedSearch, root: SourceRoot): SearchSource;
+  /**
+   * A source of what is chosen. With `from`, a source that goes on where the one before, which was stopped, was asked to: it has
+   * no repositories, and of the documents that were ranked only those from this one on.
+   */
+  open(search: SourcedSearch, root: SourceRoot, from: number | undefined): SearchSource;
+  /** To be called when all sources are released. */
   release(): void;
 }
 

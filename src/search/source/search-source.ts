@@ -1,6 +1,8 @@
 import type { SearchRequest } from "../../model/search-request.js";
 import type { FoundCommit } from "../../protocol/commit-page.js";
+import type { Repository } from "../../model/repository.js";
 import type { ControlBlock } from "../../protocol/control-block.js";
+import type { RankedDocument } from "../../protocol/rank-messages.js";
 import type { MarkOptions, ResultBatch, SelectedResult } from "../../protocol/result-batch.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
 import type { SearchLimits } from "../limits/search-limits.js";
@@ -72,6 +74,25 @@ export interface SourceRoot {
   readonly stopped: Promise<undefined>;
   /** What has run out of time so far. */
   readonly late: LateQueries;
+  /** Undefined if there is one source: then its results are in the right order. */
+  readonly order?: SourceOrder;
+}
+
+/**
+ * What a source tells about the order of its results, so that those of several can be put into one: repositories, then ranked
+ * documents, then others as they are found, then histories.
+ */
+export interface SourceOrder {
+  /** The next results are these repositories, which this basic query chooses; no repository of an earlier place follows. */
+  repository(basicQuery: number, repository: Repository): void;
+  /** Told how many shards of this source share the budget of ranking, resolves with how many of all sources do. */
+  shareBudget(shardCount: number): Promise<number>;
+  /** These documents are next. Their batches say which one they belong to, as indexes from `from` on. */
+  ranked(documents: readonly RankedDocument[], from: number): void;
+  /** No repositories and ranked documents follow. */
+  others(): void;
+  /** The next results are of the history of this repository; only histories follow. */
+  history(repository: Repository): void;
 }
 
 /**
@@ -105,7 +126,7 @@ export interface SourceListener {
 }
 
 /** A batch of a worker, with results that have all that is sent of them. */
-export interface SourcedBatch extends Pick<ResultBatch, "bytes" | "tally" | "digest" | "marks"> {
+export interface SourcedBatch extends Pick<ResultBatch, "bytes" | "tally" | "digest" | "marks" | "ranked"> {
   readonly selected: readonly FoundResult[];
 }
 

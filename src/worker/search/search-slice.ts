@@ -123,6 +123,8 @@ export class SearchSlice {
   #shardsWithoutSymbols = 0;
   readonly #countedShards: number[] = [];
   readonly #countedDocuments: CountedDocuments[] = [];
+  /** Of the element of the task's rows that is searched. */
+  #index = 0;
   /** By row: what is searched in shards of which documents are written or counted without a search. */
   readonly #searched = new Map<number, { readonly reader: ShardReader; readonly revisions: SearchedRevisions }>();
   readonly #shards: TaskShards;
@@ -151,6 +153,7 @@ export class SearchSlice {
     let position = this.#task.resume?.position ?? shardStart;
     while (shard < this.#task.rows.length && this.#isWanted(position)) {
       const next = this.#searchShard(shard, position);
+      if (this.#task.ranked?.isApart === true) this.#writer.flush();
       if (next !== undefined) return this.#result({ shard, position: next });
       const mustPause = this.#mustPause();
       shard = this.#control.takeShard();
@@ -228,8 +231,9 @@ export class SearchSlice {
   }
 
   /** Sends a batch. Bytes read while the store had a fault may be zeros: they are dropped, and their shards fail. */
-  #take(batch: ResultBatch): void {
+  #take(written: ResultBatch): void {
     this.#flushedMs = performance.now();
+    const batch = this.#task.ranked?.isApart === true ? { ...written, ranked: this.#index } : written;
     checkBatch(batch);
     if (this.#thread.shards.faultCount === this.#faultCount) {
       this.#unsent = this.#unsent.slice(-1);
@@ -322,6 +326,7 @@ export class SearchSlice {
     const row = this.#task.rows[index];
     const isLive = this.#shards.isLive(row);
     this.#control.setShardOfSlot(this.#task.slot, index);
+    this.#index = index;
     const stats = noStats();
     const shardId = this.#shards.shardId(row);
     this.#dropUntrusted();
@@ -542,7 +547,9 @@ export class RankSlice {
     const failures = this.#failures;
     const published = isDone ? this.#publish() : undefined;
     const written = published && this.#writeBest(published);
-    if (published !== undefined && written !== undefined && written.resume === undefined) {
+    // Whoever puts the documents of several nodes in order needs the best of all.
+    const isKnown = this.#task.isApart !== true && written?.resume === undefined;
+    if (published !== undefined && written !== undefined && isKnown) {
       const counted = { shards: written.countedShards, documents: written.countedDocuments };
       const { rows, options } = this.#task;
       const left = findLeft(rows.length, published.shards, published.best.documents, counted, options.receipt);
@@ -582,12 +589,18 @@ export class RankSlice {
 
   /** Undefined if nothing was found. */
   #writeBest({ best, examined }: FoundTogether): SearchTaskResult | undefined {
-    const { writtenSlice, searchId, options, rows, cached, lane, table, filter, control } = this.#task;
+    const { writtenSlice, searchId, options, rows, cached, lane, table, filter, control, isApart } = this.#task;
     assert(writtenSlice !== undefined, "only a task that may write does");
     if (best.documents.length === 0) return undefined;
     this.#control.restartShards();
     const task: SearchTask = {
-      ...workOnDocuments({ options, rows, cached }, best.documents, undefined, examined),
+      ...workOnDocuments(
+        { options, rows, cached },
+        best.documents,
+        undefined,
+        isApart === true ? [] : examined,
+        isApart,
+      ),
       // Messages of ranking have the negative number of the search.
       searchId: -searchId,
       slice: writtenSlice,

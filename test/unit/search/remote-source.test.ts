@@ -31,7 +31,8 @@ import {
 } from "../../../src/search/fleet/fleet-messages.js";
 import { LeafSearch } from "../../../src/search/fleet/leaf-search.js";
 import { type RemoteNode, RemoteSource, replaceIds } from "../../../src/search/fleet/remote-source.js";
-import { searchLimits } from "../../../src/search/limits/search-limits.js";
+import { ResultOrder, sections } from "../../../src/search/fleet/result-order.js";
+import { isShared, searchLimits } from "../../../src/search/limits/search-limits.js";
 import { nodeIdSpan, type PinnedRevision } from "../../../src/search/source/search-fleet.js";
 import type { SearchSource, SourceRoot } from "../../../src/search/source/search-source.js";
 import { FrameChannel, type FrameReceiver } from "../../../src/wire/frame-channel.js";
@@ -61,8 +62,8 @@ interface Site {
   readonly pinned: readonly PinnedRevision[];
   readonly say: (message: object, body?: string | Buffer) => Promise<void>;
   readonly breakOff: () => Promise<void>;
-  /** Gives the source its turn, unless it had it from the start. */
-  readonly run: () => Promise<void>;
+  /** Gives the source its turn, if another one was before it. */
+  readonly giveTurn: () => void;
   /** What the log of the coordinator says. */
   readonly logged: readonly string[];
   readonly limits: ResultLimits | undefined;
@@ -72,7 +73,7 @@ interface Site {
 
 /**
  * A source whose leaf is the test, or that many replicas of it, of which the last one that was asked hears and speaks. Its search has a
- * limit of 10 matches unless the query says something else.
+ * limit of 10 matches unless the query says something else. If it waits, another source, which says nothing, is before it.
  */
 function site(
   query: string,
@@ -138,6 +139,8 @@ function site(
     stopped: new Promise(() => undefined),
     late: { all: false, options: new Set() },
   };
+  const order = new ResultOrder([sections.others], isShared(limits));
+  const other = isWaiting ? order.join({ proceed: () => undefined, share: () => undefined }) : undefined;
   const source: SearchSource = new RemoteSource(
     { request, plan: plan(query), limits, control, claims: undefined, startedMs: 0 },
     root,
@@ -145,6 +148,7 @@ function site(
     {
       creditBytes: 1000,
       claim: (repository, owner) => claims.get(repository) ?? owner,
+      order,
       secret: Buffer.alloc(16),
       log,
       onFailover: () => void nodes.push("failover"),
@@ -177,8 +181,10 @@ function site(
     logged,
     limits: limits.resultLimits,
     pace,
-    run: () => source.run(),
-    ended: isWaiting ? Promise.resolve() : source.run(),
+    giveTurn: () => {
+      if (other !== undefined) order.end(other);
+    },
+    ended: source.run(),
   };
 }
 
@@ -206,6 +212,7 @@ const end = (query: string, matches: number): object => ({
 });
 const batch = (matches: number, more: object = {}): object => ({
   kind: "batch",
+  at: [sections.others],
   counts: counts(matches),
   tally: tally(),
   markBytes: 0,
@@ -224,6 +231,7 @@ t.test("a leaf is asked, granted what is left, and passes on what it finds", asy
   await say(batch(2), '{"a":1}');
   const one = {
     kind: "found",
+    at: [sections.others],
     key: `${idBase + 1}@`,
     optionsIndex: 0,
     repositoryId: idBase + 1,
@@ -262,7 +270,14 @@ t.test("credit is returned when the client has read", async (t) => {
 t.test("credit of results that are not ASCII is returned in bytes", async (t) => {
   const { source, heard, say } = site("count:all x");
   await say(prepared("x"));
-  const found = { kind: "found", key: `${idBase + 1}@`, optionsIndex: 0, repositoryId: idBase + 1, repository: "r" };
+  const found = {
+    kind: "found",
+    at: [sections.others],
+    key: `${idBase + 1}@`,
+    optionsIndex: 0,
+    repositoryId: idBase + 1,
+    repository: "r",
+  };
   const body = '{"description":"Größe"}';
   await say({ ...found, revision: "", resultKind: "repository" }, body);
   source.goOn();
@@ -295,7 +310,7 @@ t.test("what a leaf finds before its turn is held until it is known whether it m
   await untouched.say(prepared("x"));
   await untouched.say(batch(2), "{}");
   t.same([untouched.batches, untouched.control.matchCount], [[], 0], "held");
-  void untouched.run();
+  untouched.giveTurn();
   t.same([untouched.batches, untouched.control.matchCount], [[2], 2], "nothing was taken before it");
   await untouched.say(batch(3), "{}");
   t.same(untouched.batches, [2, 2], "and it goes on");
@@ -305,13 +320,13 @@ t.test("what a leaf finds before its turn is held until it is known whether it m
   await fitting.say(prepared("x"));
   await fitting.say(batch(4), "{}");
   fitting.control.addMatches(6);
-  const run = fitting.run();
+  fitting.giveTurn();
   t.same(fitting.batches, [], "it may find more");
   await fitting.say(end("x", 4));
-  await run;
+  await fitting.ended;
   t.same(
-    [fitting.batches, fitting.control.matchCount, fitting.heard.filter(({ kind }) => kind === "ask").length],
-    [[2], 10, 1],
+    [fitting.batches, fitting.control.matchCount, fitting.heard.filter(({ kind }) => kind === "again").length],
+    [[2], 10, 0],
     "exactly what was left",
   );
 
@@ -320,21 +335,23 @@ t.test("what a leaf finds before its turn is held until it is known whether it m
   await tooMany.say(batch(5), "{}");
   await tooMany.say(end("x", 5));
   tooMany.control.addMatches(6);
-  void tooMany.run();
-  await tooMany.say(prepared("x"));
-  t.match(tooMany.heard.slice(2), [{ kind: "ask" }, { kind: "go", matchCountMax: 4 }], "asked again");
+  tooMany.giveTurn();
+  await tooMany.say(batch(5), "{}");
+  t.match(tooMany.heard.slice(2), [{ kind: "again", matchCountMax: 4 }], "asked again");
   t.same(tooMany.batches, [], "what it had found is dropped");
+  await tooMany.say({ kind: "restarted" });
   await tooMany.say(batch(4), "{}");
   t.same([tooMany.batches, tooMany.control.matchCount], [[2], 10]);
   tooMany.source.giveUp();
 
   const waiting = site("x", new Map(), true);
   await waiting.say(prepared("x"));
+  await waiting.say(batch(1), "{}");
   await waiting.say({ kind: "state", counts: counts(1), isParked: true });
   waiting.control.addMatches(6);
-  void waiting.run();
+  waiting.giveTurn();
   await waiting.say({ kind: "state", counts: counts(1), isParked: true });
-  t.match(waiting.heard.at(-1), { kind: "go", matchCountMax: 4 }, "it waits for credit, which it does not get");
+  t.match(waiting.heard.at(-1), { kind: "again", matchCountMax: 4 }, "it waits for credit, which it does not get");
   waiting.source.giveUp();
 
   const late = site("x", new Map(), true);
@@ -343,41 +360,81 @@ t.test("what a leaf finds before its turn is held until it is known whether it m
   await late.say(end("x", 2));
   late.control.addMatches(11);
   late.control.stopAtLimit();
-  await late.run();
+  late.giveTurn();
+  await late.ended;
   t.same([late.batches, late.control.matchCount], [[], 11], "after the limit nothing is wanted");
   t.equal(late.source.part({ all: false, options: new Set() }, true).failures.count, 0);
 });
+
+const ranked = (score: number, path: string, count: number, document: number, all = count): object => ({
+  ...batch(all),
+  at: [sections.ranked, -score, 0, 0, "r", path, document],
+  document,
+  tally: tally([[idBase + 1, "r", "", count, ""]]),
+});
+
+t.test("a ranked document is passed on if all of its matches fit, and asked for again otherwise", async (t) => {
+  const { batches, control, heard, say, source, ended } = site("x");
+  await say(prepared("x"));
+  await say(ranked(9, "a", 4, 0), "{}");
+  await say(ranked(8, "b", 4, 1, 8), "{}");
+  t.same([batches, control.matchCount], [[2, 2], 8]);
+  // Another node has found two matches meanwhile, of which this one does not know.
+  control.addMatches(1);
+  control.addDisplayed(1);
+  await say(ranked(7, "c", 2, 2, 10), "{}");
+  t.same(batches, [2, 2]);
+  t.match(heard.at(-1), { kind: "again", from: 2, matchCountMax: 1, displayCountMax: 1 });
+  await say({ kind: "restarted" });
+  await say(ranked(7, "c", 1, 2), "{}");
+  t.same([batches, control.matchCount, control.displayedCount], [[2, 2, 2], 10, 10]);
+  await say({ ...end("x", 1), counts: counts(1, { displayed: 1, isLimitHit: true }) });
+  await ended;
+  t.ok(control.isLimitHit);
+  t.equal(source.part({ all: false, options: new Set() }, true).failures.count, 0);
+});
+
+t.test("what is not shown any more is counted", async (t) => {
+  const { batches, control, say, source } = site("x count:100");
+  await say(prepared("x"));
+  control.addDisplayed(100);
+  await say({ kind: "state", counts: counts(0), isParked: false });
+  await say(ranked(9, "a", 4, 0), "{}");
+  t.same([batches, control.matchCount], [[0], 4]);
+  source.giveUp();
+});
+
+const twice = (matches: number): object => batch(matches, { tally: tally([[idBase + 1, "r", "", 2, ""]]) });
 
 t.test("what a leaf has found in time is passed on when the time is over", async (t) => {
   const late = { all: false, options: new Set<number>() };
   const ended = site("x", new Map(), true);
   await ended.say(prepared("x"));
-  await ended.say(batch(2), "{}");
+  await ended.say(twice(2), "{}");
   await ended.say(end("x", 2));
   ended.control.cancel();
   ended.source.drop();
-  await ended.run();
+  await ended.ended;
   t.same([ended.batches, ended.control.matchCount], [[2], 2]);
   t.equal(ended.source.part(late, true).failures.count, 0);
 
   const searching = site("x", new Map(), true);
   await searching.say(prepared("x"));
-  await searching.say(batch(2), "{}");
+  await searching.say(twice(2), "{}");
   searching.control.cancel();
   searching.source.drop();
-  const run = searching.run();
   await searching.say(end("x", 2));
-  await run;
+  await searching.ended;
   t.same([searching.batches, searching.control.matchCount], [[2], 2]);
 
   const tooMany = site("x", new Map(), true);
   await tooMany.say(prepared("x"));
-  await tooMany.say(batch(5), "{}");
+  await tooMany.say(twice(5), "{}");
   await tooMany.say(end("x", 5));
-  tooMany.control.addMatches(6);
+  tooMany.control.addMatches(9);
   tooMany.control.cancel();
   tooMany.source.drop();
-  await tooMany.run();
+  await tooMany.ended;
   t.same(tooMany.batches, []);
   t.equal(tooMany.source.part(late, true).excluded.count, 1, "what does not fit is named");
 });
@@ -493,6 +550,7 @@ const lies: readonly (readonly [name: string, messages: readonly object[], reaso
       prepared("x"),
       {
         kind: "found",
+        at: [sections.others],
         key: "1@",
         optionsIndex: 0,
         repositoryId: idBase + 1,
@@ -509,6 +567,7 @@ const lies: readonly (readonly [name: string, messages: readonly object[], reaso
       prepared("x"),
       {
         kind: "found",
+        at: [sections.others],
         key: `${idBase + 1}@`,
         optionsIndex: 3,
         repositoryId: idBase + 1,
@@ -518,6 +577,21 @@ const lies: readonly (readonly [name: string, messages: readonly object[], reaso
       },
     ],
     /result options/,
+  ],
+  ["results that are out of order", [prepared("x"), ranked(5, "a", 1, 0), ranked(6, "b", 1, 1)], /out of order/],
+  [
+    "commits that the body has not",
+    [
+      prepared("x"),
+      {
+        kind: "commits",
+        at: [sections.histories],
+        repositoryId: idBase + 1,
+        repository: "r",
+        commits: [[false, "0".repeat(40), 1, 1, 1, "a", "b", [[0, 1]], 100]],
+      },
+    ],
+    /commits must be what the body has/,
   ],
   ["a failure of its own", [{ kind: "failed", reason: "it is stopping" }], /it is stopping/],
 ];
@@ -714,6 +788,7 @@ t.test("nobody goes on behind counts without marks", async (t) => {
 t.test("nobody goes on behind repositories and directories that count, within a limit", async (t) => {
   const found = (resultKind: string) => ({
     kind: "found",
+    at: [sections.others],
     key: resultKind === "owner" ? "@a" : `${idBase + 1}@`,
     optionsIndex: 0,
     repositoryId: idBase + 1,
@@ -778,7 +853,13 @@ t.test("a leaf chooses when it has all revisions to pin, and no more", async (t)
         return new Promise<undefined>(() => undefined);
       },
     };
-    const leaf = new LeafSearch(() => channel, { coordinator: "c", searcher, workerCount: 1, log: silentLog() });
+    const leaf = new LeafSearch(() => channel, {
+      coordinator: "c",
+      searcher,
+      workerCount: 1,
+      idBase: 0,
+      log: silentLog(),
+    });
     const channel = new FrameChannel(there, {
       frame: (frame) => {
         try {
@@ -822,6 +903,7 @@ t.test("what basic queries with limits have counted is given back", async (t) =>
   const taken = async (replicas: number): Promise<readonly (Frame["head"] | undefined)[]> => {
     const { say, breakOff, heard, source, control, limits } = site(query, new Map(), false, replicas);
     await say(prepared(query));
+    await say(batch(0, { tally: { ...tally([]), contentMatches: 0 } }));
     await say({ kind: "state", counts: counts(4, { displayed: 4, taken: [4, 3, 0] }), isParked: false });
     t.same(
       [0, 1].map((i) => takenMatches(limits as ResultLimits, i)),
@@ -849,6 +931,7 @@ t.test("of counts that cannot be, none is added", async (t) => {
   ]) {
     const { say, source, control, limits, nodes } = site(query, new Map(), false, 2);
     await say(prepared(query));
+    await say(batch(0, { tally: { ...tally([]), contentMatches: 0 } }));
     const first = { displayed: 2, taken: [1, 0, 0], scannedKib: 2 };
     await say({ kind: "state", counts: counts(2, first), isParked: false });
     await say({ kind: "state", counts: counts(4, { taken: [3, 3, 0], ...more }), isParked: false });
@@ -885,16 +968,16 @@ t.test("marks are not believed beyond the results that are counted", async (t) =
 
 t.test("marks take nothing of the credit", async (t) => {
   const query = "count:1000 x";
-  const { say, run, heard, control } = site(query, new Map(), true, 2);
+  const { say, giveTurn, ended, heard, control } = site(query, new Map(), true, 2);
   await say(prepared(query));
   const marks = Buffer.alloc(100 * 16, 1);
   const head = batch(100, { tally: tally([[idBase + 1, "r", "", 100, ""]]), markBytes: marks.length });
   await say(head, marks);
   control.addMatches(10);
-  const running = run();
+  giveTurn();
   await say(end(query, 100));
-  await running;
-  t.equal(heard.filter(({ kind }) => kind === "ask").length, 1);
+  await ended;
+  t.equal(heard.filter(({ kind }) => kind === "again").length, 0);
 });
 
 t.test("what one node dies of is not spread", async (t) => {
@@ -924,14 +1007,15 @@ t.test("what one node dies of is not spread", async (t) => {
 });
 
 t.test("a leaf that is lost before its turn is replaced, and what it had found is forgotten", async (t) => {
-  const { say, breakOff, run, batches, control, nodes } = site("x", new Map(), true, 2);
+  const { say, breakOff, giveTurn, ended, batches, control, nodes } = site("x", new Map(), true, 2);
   await say(prepared("x"));
   await say(...marked(idBase, 2, 1));
   await breakOff();
   await say(prepared("x"));
   await say(...marked(2 * idBase, 2, 2));
   await say(end("x", 2));
-  await run();
+  giveTurn();
+  await ended;
   t.same([nodes, batches.length, control.matchCount], [["leaf0", "failover", "leaf1"], 1, 2]);
 });
 
@@ -946,7 +1030,7 @@ t.test("the parts of a tally are passed on with its results, or not at all", asy
   await say(prepared("count:all x"));
   await say(marked(2 * idBase, 4, 1, { isPart: true, markBytes: 0 })[0]);
   await say(...marked(2 * idBase, 4, 1));
-  t.same([tallies.length, control.matchCount], [2, 4]);
+  t.same([tallies.length, control.matchCount], [1, 4]);
 });
 
 t.test("ids of repositories are replaced in match objects, and nowhere else", (t) => {

@@ -144,6 +144,7 @@ t.test("a node says what it has, and nothing else", async (t) => {
     const leaf = new LeafSearch(() => channel as FrameChannel, {
       coordinator: "x",
       searcher,
+      idBase: 0,
       workerCount: 1,
       log: silentLog(),
     });
@@ -163,6 +164,7 @@ t.test("what searches that go on are told has a limit on its memory, for all of 
       coordinator: "x",
       searcher,
       workerCount: 1,
+      idBase: 0,
       log: silentLog(),
     });
     const asked = {
