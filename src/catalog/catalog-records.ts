@@ -16,6 +16,14 @@ export interface Counters {
   readonly nextShardId: number;
 }
 
+/** Where a catalog stands in its manifest. */
+export interface Position {
+  /** How many flips have been made; without gaps. */
+  readonly version: number;
+  /** The last of them; "" before the first. Of two catalogs with equal positions one is a copy of the other. */
+  readonly flipId: string;
+}
+
 /** A shard as it is stored. */
 export interface StoredLiveShard {
   readonly record: ShardRecord;
@@ -28,12 +36,19 @@ const shardPrefix = "shard/";
 const tombstonePrefix = "tombstones/";
 const historyPrefix = "history/";
 const countersKey = "counters";
+const positionKey = "position";
 
 /** The stored counters; at least 1. */
 export function readCounters(store: Records): Counters {
   const stored = store.get(countersKey);
   const { nextRepositoryId = 1, nextShardId = 1 } = stored === undefined ? {} : decode<Partial<Counters>>(stored);
   return { nextRepositoryId, nextShardId };
+}
+
+/** Where the stored catalog stands; at the beginning if an older program has written it. */
+export function readPosition(store: Records): Position {
+  const stored = store.get(positionKey);
+  return stored === undefined ? { version: 0, flipId: "" } : decode<Position>(stored);
 }
 
 /** The stored repositories, in batches. */
@@ -69,6 +84,11 @@ export function* readHistoryShards(store: Records): Generator<HistoryShardRecord
 /** Writes the counters. */
 export function writeCounters(counters: Counters): RecordChange {
   return { key: countersKey, value: encode(counters) };
+}
+
+/** Writes where the catalog stands. */
+export function writePosition(position: Position): RecordChange {
+  return { key: positionKey, value: encode(position) };
 }
 
 /** Writes a repository. */

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { TrawlError } from "../base/errors.js";
 import { resultWhileYielding } from "../base/yielding.js";
 import type { HistoryShardRecord } from "../model/history-record.js";
@@ -5,24 +6,42 @@ import { viewersKey, type Repository, type RepositoryConfig } from "../model/rep
 import type { LiveShard } from "../model/shard-record.js";
 import type { Viewer } from "../model/viewer.js";
 import type { Records } from "../store/records.js";
-import { type AddedRecords, type CatalogChange, type RepositoryChange, stageChange } from "./catalog-change.js";
-import { readCounters, readHistoryShards, readRepositories, readShards } from "./catalog-records.js";
+import {
+  type AddedRecords,
+  type CatalogChange,
+  type RepositoryChange,
+  stageChange,
+  type StagedChange,
+} from "./catalog-change.js";
+import {
+  type Position,
+  readCounters,
+  readHistoryShards,
+  readPosition,
+  readRepositories,
+  readShards,
+  writePosition,
+} from "./catalog-records.js";
 import { HistoryShards, type HistoryView } from "./history-shards.js";
 import { makeLiveShard } from "./live-shard.js";
 import { LiveShards, type CatalogView } from "./live-shards.js";
+import type { Flip, Manifest } from "./manifest.js";
 import type { RepositoryTable } from "./repository-table.js";
 import { mayHide, VisibleTables } from "./visible-tables.js";
 
 /**
  * The record of repositories, indexed commits and live shards: read from memory, persisted in the record store.
  *
- * `commit` is the catalog flip: one LMDB transaction, awaited until it is on disk, then one synchronous step in memory,
+ * A flip is one LMDB transaction, awaited until it is on disk, then one synchronous step in memory,
  * so that a search sees all of a change or nothing. A shard that a flip removed stays readable until the last view that
  * holds it is released; then `onRetired` is called with its id.
  *
+ * On a single host it is the manifest: who changes something is given it as one, and calls `publish`. What keeps the manifest elsewhere
+ * calls `flip`.
+ *
  * Lives on the main thread, which alone writes it.
  */
-export class Catalog {
+export class Catalog implements Manifest {
   readonly #store: Records;
   readonly #repositories = new Map<number, Repository>();
   readonly #repositoryIdOfName = new Map<string, number>();
@@ -33,6 +52,7 @@ export class Catalog {
   #nextRepositoryId = 1;
   /** Larger than the id of every shard that the catalog has ever named. */
   #nextShardId = 1;
+  #position: Position = { version: 0, flipId: "" };
   /** Settles when the last change or `between` is done. */
   #commits: Promise<void> = Promise.resolve();
 
@@ -67,6 +87,7 @@ export class Catalog {
     const { nextRepositoryId, nextShardId } = readCounters(this.#store);
     this.#nextRepositoryId = Math.max(this.#nextRepositoryId, nextRepositoryId);
     this.#nextShardId = Math.max(this.#nextShardId, nextShardId);
+    this.#position = readPosition(this.#store);
     for (const batch of readRepositories(this.#store)) {
       for (const repository of batch) this.#setRepository(repository);
       yield;
@@ -92,6 +113,11 @@ export class Catalog {
   /** Grows with each change of what searches find; when a repository was fetched is not part of that. */
   get version(): number {
     return this.#version;
+  }
+
+  /** The flips that are stored and visible. */
+  get position(): Position {
+    return this.#position;
   }
 
   /** All repositories. Use `repositoryTable` to answer a viewer. */
@@ -243,15 +269,42 @@ export class Catalog {
     this.#setRepository({ ...repository, historyError: error === "" ? undefined : error });
   }
 
+  publish<Change extends CatalogChange>(makeChange: () => Change | Promise<Change>): Promise<Change> {
+    return this.flip(makeChange, () => Promise.resolve());
+  }
+
   /**
-   * Makes a change durable, then visible; resolves with it. Changes are applied one at a time, in the order of the
-   * calls: `makeChange` is called when all earlier changes are visible, so what it reads in the catalog is what it
-   * changes.
+   * Makes one flip durable, then visible; resolves with its change. `decide` is called when all of the flip is known and nothing of it
+   * is stored, unless it writes nothing: if it rejects, nothing changes.
    */
-  commit<Change extends CatalogChange>(makeChange: () => Change | Promise<Change>): Promise<Change> {
+  flip<Change extends CatalogChange>(
+    makeChange: () => Change | Promise<Change>,
+    decide: (flip: Flip<Change>, staged: StagedChange) => Promise<void>,
+  ): Promise<Change> {
+    return this.#make(makeChange, async (change, staged) => {
+      if (staged.records.length === 0) return undefined;
+      const id = randomUUID();
+      await decide({ id, change }, staged);
+      return { version: this.#position.version + 1, flipId: id };
+    });
+  }
+
+  /** Makes flips that were decided elsewhere: all together they are this change, and lead to this position. */
+  follow<Change extends CatalogChange>(
+    makeChange: () => Change | Promise<Change>,
+    position: Position,
+  ): Promise<Change> {
+    return this.#make(makeChange, () => Promise.resolve(position));
+  }
+
+  /** Changes are made one at a time, in the order of the calls. */
+  #make<Change extends CatalogChange>(
+    makeChange: () => Change | Promise<Change>,
+    decide: (change: Change, staged: StagedChange) => Promise<Position | undefined>,
+  ): Promise<Change> {
     return this.between(async () => {
       const change = await makeChange();
-      const { records, shards, removedHistoryIds } = stageChange(change, {
+      const staged = stageChange(change, {
         repositories: this.#repositories,
         shards: this.#shards.values(),
         history: this.#history.values(),
@@ -261,10 +314,13 @@ export class Catalog {
         this.#tables.prepare(change.repositories ?? [], change.removedRepositoryIds ?? []),
       );
       const changed = (change.repositories ?? []).map((after) => ({ before: this.#repositories.get(after.id), after }));
+      const position = await decide(change, staged);
       const added = changed.length === 0 ? undefined : this.onStaging(changed);
-      await this.#store.apply(added === undefined ? records : [...records, ...added.records]);
-      this.#show(change, shards);
-      this.#showHistory(change.addedHistory ?? [], removedHistoryIds);
+      if (position !== undefined)
+        await this.#store.apply([...staged.records, ...(added?.records ?? []), writePosition(position)]);
+      this.#position = position ?? this.#position;
+      this.#show(change, staged.shards);
+      this.#showHistory(change.addedHistory ?? [], staged.removedHistoryIds);
       if (table !== undefined) this.#tables.take(table);
       added?.show();
       return change;

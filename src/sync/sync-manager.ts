@@ -105,7 +105,7 @@ export class SyncManager {
     const flips = new ShardFlips(services, tasks);
     const repairs = new ShardRepairs(services, tasks, queue);
     const judge = new LossJudge(settings.program);
-    const quarantines = new Quarantines(catalog, judge, tasks);
+    const quarantines = new Quarantines(services, judge, tasks);
     const maintenance = new MirrorMaintenance(services, tasks, locks);
     const symbols = new SymbolIndexing(services, tasks, flips, repairs);
     const compaction = new Compaction(services, tasks, locks, flips, repairs, symbols);
@@ -138,7 +138,7 @@ export class SyncManager {
     this.#history = history;
     this.#symbols = symbols;
     this.commands = new RepositoryCommands(
-      catalog,
+      services,
       queue,
       this.#secrets,
       quarantines,
@@ -154,7 +154,7 @@ export class SyncManager {
 
   /** Earlier versions stored the secrets of URLs in the catalog. Resolves when none is left there. */
   async moveSecrets(): Promise<void> {
-    await moveStoredSecrets(this.#services.catalog, this.#secrets, this.#services.log);
+    await moveStoredSecrets(this.#services, this.#secrets);
   }
 
   /** Syncs all repositories after a short delay, except those synced by then, and from then on as scheduled. */

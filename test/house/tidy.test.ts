@@ -88,6 +88,11 @@ const bans: readonly Ban[] = [
     instead: "catalog.repositoryTable(viewer), which hides what the viewer may not see",
     allowedIn: /^src\/(catalog|sync|daemon|cli\/check)\//,
   },
+  {
+    pattern: /\bcatalog\.(publish|flip|follow)\(/i,
+    instead: "manifest.publish, which a fleet decides",
+    allowedIn: /^src\/(catalog|fleet)\//,
+  },
   { pattern: /^\s*(export )?(const |declare )*enum /m, instead: "a union of constants", allowedIn: /^$/ },
   // Piscina calls the default export of a worker file.
   {

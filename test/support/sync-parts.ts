@@ -28,7 +28,7 @@ export async function syncParts(t: Test, repositoryCount: number): Promise<SyncP
   const store = new RecordStore(join(dataFolder, "catalog"));
   t.teardown(() => store.close());
   const catalog = new Catalog(store);
-  await catalog.commit(() => ({
+  await catalog.publish(() => ({
     repositories: Array.from({ length: repositoryCount }, (_, i) => testRepository(i + 1, `host/r${i + 1}`)),
   }));
   const log = silentLog();

@@ -4,6 +4,7 @@ import type { Accounts } from "../../account/identity/accounts.js";
 import { errorMessage } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
 import type { Catalog } from "../../catalog/catalog.js";
+import type { Manifest } from "../../catalog/manifest.js";
 import type { PermissionState } from "../../codehost/permissions/host-permissions.js";
 import type { Connections } from "../../codehost/connections.js";
 import { isSame } from "../../codehost/permissions/reader-lists.js";
@@ -22,13 +23,25 @@ const linesAtOnce = 100;
  */
 export class HostReaders {
   readonly #catalog: Catalog;
+  readonly #manifest: Manifest;
   readonly #audit: Pick<AuditLog, "record">;
   readonly #log: Log;
   #lines: AuditEntry[] = [];
   #writing: Promise<void> | undefined;
 
-  constructor({ catalog, audit, log }: { readonly catalog: Catalog; readonly audit: AuditLog; readonly log: Log }) {
+  constructor({
+    catalog,
+    manifest,
+    audit,
+    log,
+  }: {
+    readonly catalog: Catalog;
+    readonly manifest: Manifest;
+    readonly audit: AuditLog;
+    readonly log: Log;
+  }) {
     this.#catalog = catalog;
+    this.#manifest = manifest;
     this.#audit = audit;
     this.#log = log;
   }
@@ -75,7 +88,7 @@ export class HostReaders {
 
   async #commit(from: string, differing: () => Repository[]): Promise<void> {
     if (differing().length === 0) return;
-    const { repositories } = await this.#catalog.commit(() => ({ repositories: differing() }));
+    const { repositories } = await this.#manifest.publish(() => ({ repositories: differing() }));
     const actor = { who: "trawld", sudoBy: undefined, from };
     for (const { name, readers } of repositories)
       this.#lines.push(auditEntry("readers-changed", actor, { repository: name, private: true, readers }));

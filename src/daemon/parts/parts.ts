@@ -12,6 +12,7 @@ import { shareLimits } from "../../base/fair-semaphore.js";
 import type { Log } from "../../base/log.js";
 import { createMetrics, type MetricRegistry, type Metrics } from "../../base/metrics.js";
 import { Catalog } from "../../catalog/catalog.js";
+import type { Manifest } from "../../catalog/manifest.js";
 import { maySee } from "../../catalog/visible-tables.js";
 import { IngestPool } from "../../pool/ingest-pool.js";
 import { ReadPool } from "../../pool/read-pool.js";
@@ -57,6 +58,7 @@ export interface DaemonParts {
   readonly audit: AuditLog;
   readonly snapshots: SnapshotSchedule;
   readonly catalog: Catalog;
+  readonly manifest: Manifest;
   readonly threads: Threads;
   readonly sync: SyncManager;
   /** Where repositories may be fetched from. */
@@ -121,7 +123,9 @@ export function createParts(options: ResolvedOptions, files: CatalogSnapshots, l
   const threads = { search, read, ingest };
   const scheduler = new SliceScheduler(options.workers, pressure);
   const isSearching = (): boolean => searcher.isSearching;
-  const services = { catalog, pool: ingest, activities, log, metrics, isSearching };
+  // A single host keeps its own manifest.
+  const manifest: Manifest = catalog;
+  const services = { catalog, manifest, pool: ingest, activities, log, metrics, isSearching };
   const sync = createSync(options, services, (reason) => stores.recordLoss(reason));
   catalog.onRetired = (shardIds) => sync.shards.retire(shardIds);
   const accounts = createAccounts(stores, audit, log, catalog, sync);
@@ -133,7 +137,7 @@ export function createParts(options: ResolvedOptions, files: CatalogSnapshots, l
   const warmer = createWarmer(options, searcher, searchParts, stores);
   const backups = new Backups({ dataFolder: options.data, catalog, records, sync, pool: ingest, log });
   const tokenLifetimes = createTokenLifetimes(options);
-  const parts = { log, registry, stores, audit, snapshots, catalog, threads, sync, accounts, contexts };
+  const parts = { log, registry, stores, audit, snapshots, catalog, manifest, threads, sync, accounts, contexts };
   const providers = createProviders(options, parts);
   const all: DaemonParts = {
     ...parts,

@@ -73,10 +73,10 @@ export class HistoryIndexing {
 
   /** A history shard failed verification: its commits are indexed again. */
   async drop(shardId: number): Promise<void> {
-    const { catalog } = this.#services;
+    const { catalog, manifest } = this.#services;
     const record = catalog.historyShard(shardId);
     if (record === undefined) return;
-    await catalog.commit(() => {
+    await manifest.publish(() => {
       const repository = catalog.repository(record.repositoryId);
       return {
         removedHistoryIds: [shardId],
@@ -95,8 +95,8 @@ export class HistoryIndexing {
   }
 
   async #forgetBroken(repositoryId: number): Promise<void> {
-    const { catalog } = this.#services;
-    await catalog.commit(() => {
+    const { catalog, manifest } = this.#services;
+    await manifest.publish(() => {
       const repository = catalog.repository(repositoryId);
       if (repository === undefined || (repository.historyState?.brokenCount ?? 0) === 0) return {};
       return {
@@ -136,8 +136,8 @@ export class HistoryIndexing {
 
   /** Its history is not to be indexed any more. */
   async #remove({ id }: Repository): Promise<void> {
-    const { catalog } = this.#services;
-    await catalog.commit(() => {
+    const { catalog, manifest } = this.#services;
+    await manifest.publish(() => {
       const repository = catalog.repository(id);
       if (repository === undefined || this.#policy.next(repository) !== "remove") return {};
       const removedHistoryIds = catalog.historyOf(id).map((shard) => shard.id);
@@ -175,10 +175,10 @@ export class HistoryIndexing {
   }
 
   async #flip(before: Repository, planned: PlannedWork, result: IndexHistoryTaskResult): Promise<void> {
-    const { catalog } = this.#services;
+    const { catalog, manifest } = this.#services;
     const { shard } = result;
     try {
-      await catalog.commit(() => {
+      await manifest.publish(() => {
         const repository = catalog.repository(before.id);
         // It was removed, something else is to be indexed now, or its mirror has got more history meanwhile: what was built
         // is dropped.

@@ -31,8 +31,8 @@ export class RepositoryRemoval {
 
   /** Removes a repository with its documents, its mirror and its secret. */
   async remove(repository: Repository): Promise<void> {
-    const { catalog } = this.#services;
-    await catalog.commit(() => withoutRepositories(catalog, [repository]));
+    const { catalog, manifest } = this.#services;
+    await manifest.publish(() => withoutRepositories(catalog, [repository]));
     await this.#parts.secrets.forget(repository.credential);
     await this.finish(repository);
   }

@@ -32,7 +32,7 @@ export class ShardFlips {
       assert(id > 0 && id < this.shardIds[0] >>> 0, "a worker takes the ids of shards from the counter");
     let used: readonly ShardRecord[] = [];
     try {
-      ({ addedShards: used = [] } = await this.#services.catalog.commit(() => {
+      ({ addedShards: used = [] } = await this.#services.manifest.publish(() => {
         const change = makeChange();
         for (const { id } of change.addedShards ?? [])
           assert(ids.has(id), "a flip adds shards that were written for it");

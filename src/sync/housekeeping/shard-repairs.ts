@@ -95,7 +95,7 @@ export class ShardRepairs {
       { shards: shardIds },
       "symbols of shards are missing or damaged: they are extracted again",
     );
-    await this.#services.catalog.commit(() => ({ symbols: new Map(shardIds.map((id) => [id, undefined])) }));
+    await this.#services.manifest.publish(() => ({ symbols: new Map(shardIds.map((id) => [id, undefined])) }));
     this.#tasks.pump();
   }
 

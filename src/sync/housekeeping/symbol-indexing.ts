@@ -94,8 +94,8 @@ export class SymbolIndexing {
   }
 
   async #record(id: number, record: SymbolRecord | undefined): Promise<void> {
-    const { catalog, log } = this.#services;
-    await catalog.commit(() => ({ symbols: new Map([[id, record]]) }));
+    const { catalog, manifest, log } = this.#services;
+    await manifest.publish(() => ({ symbols: new Map([[id, record]]) }));
     // It was removed meanwhile, and its symbols may have been written after that.
     if (catalog.shard(id) === undefined) this.#flips.retire([id]);
     log.debug({ shard: id, symbols: record?.symbolCount, failed: record?.failedCount }, "symbols indexed");

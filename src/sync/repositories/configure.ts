@@ -26,7 +26,7 @@ export interface ConfigureParts {
  * Returns those that are left out. Rejects with `conflict` if the guard refuses. Caller guarantees: calls `pump` afterwards.
  */
 export async function configureRepositories(
-  { catalog, settings, log }: SyncServices,
+  { catalog, manifest, settings, log }: SyncServices,
   { secrets, queue, removal }: ConfigureParts,
   listed: readonly RepositoryConfig[],
   connections: ReadonlySet<string>,
@@ -37,7 +37,7 @@ export async function configureRepositories(
   const { chosen, leftOut } = await resultWhileYielding(chooseByName(catalog, listed, before));
   const { configs, changedNames } = await secrets.movedAll(chosen);
   let found: ConfiguredRecords = { records: [], kept: [], replaced: [] };
-  const { repositories } = await catalog.commit(async () => {
+  const { repositories } = await manifest.publish(async () => {
     const now = new Date().toISOString();
     found = await resultWhileYielding(configuredRecords(catalog, configs, connections, before, now, guard));
     const { records, replaced } = found;

@@ -3,17 +3,20 @@ import { checkCredential, isSameOrigin, splitSecret } from "../../git/mirror/url
 import type { MetadataChange } from "../../model/metadata-change.js";
 import type { Repository, RepositoryAttributes, RepositoryConfig } from "../../model/repository.js";
 import type { Catalog } from "../../catalog/catalog.js";
+import type { Manifest } from "../../catalog/manifest.js";
 import type { Compaction } from "../housekeeping/compaction.js";
 import type { HistoryIndexing } from "../housekeeping/history-indexing.js";
 import type { Quarantines } from "../runner/quarantines.js";
 import type { RepositoryRemoval } from "../housekeeping/repository-removal.js";
 import type { RepositorySecrets } from "../services/repository-secrets.js";
+import type { SyncServices } from "../services/sync-settings.js";
 import type { SyncResult } from "../queue/schedule.js";
 import type { SyncQueue } from "../queue/sync-queue.js";
 
 /** Commands for single repositories: add, change, sync, remove. */
 export class RepositoryCommands {
   readonly #catalog: Catalog;
+  readonly #manifest: Manifest;
   readonly #queue: SyncQueue;
   readonly #secrets: RepositorySecrets;
   readonly #quarantines: Quarantines;
@@ -24,7 +27,7 @@ export class RepositoryCommands {
   readonly #onNamesChanged: (freed?: string) => Promise<void>;
 
   constructor(
-    catalog: Catalog,
+    { catalog, manifest }: Pick<SyncServices, "catalog" | "manifest">,
     queue: SyncQueue,
     secrets: RepositorySecrets,
     quarantines: Quarantines,
@@ -34,6 +37,7 @@ export class RepositoryCommands {
     onNamesChanged: (freed?: string) => Promise<void>,
   ) {
     this.#catalog = catalog;
+    this.#manifest = manifest;
     this.#queue = queue;
     this.#secrets = secrets;
     this.#quarantines = quarantines;
@@ -52,7 +56,7 @@ export class RepositoryCommands {
     const { config: without } = await this.#secrets.moved(config);
     const {
       repositories: [repository],
-    } = await this.#catalog.commit(() => ({ repositories: [this.#catalog.newRepository(without, false)] as const }));
+    } = await this.#manifest.publish(() => ({ repositories: [this.#catalog.newRepository(without, false)] as const }));
     await this.#onNamesChanged();
     await this.#queue.sync(repository.id);
     return this.#catalog.repository(repository.id) ?? repository;
@@ -68,7 +72,7 @@ export class RepositoryCommands {
     const isFree = ({ name }: RepositoryConfig) => this.#catalog.repositoryByName(name) === undefined;
     const taken = configs.filter((config) => !isFree(config) && !this.#isSame(config)).map(({ name }) => name);
     const { configs: moved } = await this.#secrets.movedAll(configs.filter(isFree));
-    const { repositories } = await this.#catalog.commit(() => ({
+    const { repositories } = await this.#manifest.publish(() => ({
       repositories: moved.filter(isFree).map((config) => this.#catalog.newRepository(config, false)),
     }));
     await this.#onNamesChanged();
@@ -89,7 +93,9 @@ export class RepositoryCommands {
   async setAttributes(name: string, attributes: Partial<RepositoryAttributes>): Promise<void> {
     const {
       repositories: [{ id }],
-    } = await this.#catalog.commit(() => ({ repositories: [{ ...this.#addedByHand(name), ...attributes }] as const }));
+    } = await this.#manifest.publish(() => ({
+      repositories: [{ ...this.#addedByHand(name), ...attributes }] as const,
+    }));
     this.#history.request(id);
     if (attributes.private !== undefined || attributes.readers !== undefined) await this.#compaction.separate(id);
   }
@@ -99,7 +105,7 @@ export class RepositoryCommands {
     const isOther = (one: string): boolean => one.toLowerCase() !== reader.toLowerCase();
     const {
       repositories: [{ id }],
-    } = await this.#catalog.commit(() => {
+    } = await this.#manifest.publish(() => {
       const repository = this.#addedByHand(name);
       const others = repository.readers.filter(isOther);
       return { repositories: [{ ...repository, readers: isReader ? [...others, reader] : others }] as const };
@@ -125,7 +131,7 @@ export class RepositoryCommands {
     };
     const {
       repositories: [{ id }],
-    } = await this.#catalog.commit(() => ({
+    } = await this.#manifest.publish(() => ({
       repositories: [{ ...this.#addedByHand(name), ...remote, vanished: undefined }] as const,
     }));
     if (remote.credential !== known.credential) await this.#secrets.forget(known.credential);
@@ -138,7 +144,7 @@ export class RepositoryCommands {
    * added key already exists, and with `not-found` if the key does not exist.
    */
   async changeMetadata(name: string, change: MetadataChange): Promise<void> {
-    await this.#catalog.commit(() => {
+    await this.#manifest.publish(() => {
       const repository = this.#named(name);
       const metadata = changedMetadata(repository, change);
       const addedMetadata = repository.configured
@@ -151,7 +157,7 @@ export class RepositoryCommands {
   /** Removes a name from the readers of repositories; readers in the configuration file are not changed. */
   async removeReader(name: string): Promise<void> {
     const isOther = (reader: string): boolean => reader.toLowerCase() !== name.toLowerCase();
-    const { repositories } = await this.#catalog.commit(() => ({
+    const { repositories } = await this.#manifest.publish(() => ({
       repositories: [...this.#catalog.repositories()]
         .filter(({ configured, readers }) => !configured && !readers.every(isOther))
         .map((repository) => ({ ...repository, readers: repository.readers.filter(isOther) })),

@@ -1,7 +1,9 @@
 import type { Catalog } from "../../catalog/catalog.js";
+import type { Manifest } from "../../catalog/manifest.js";
 import type { Quarantine } from "../../model/quarantine.js";
 import type { Repository } from "../../model/repository.js";
 import type { IndexTasks } from "../queue/index-tasks.js";
+import type { SyncServices } from "../services/sync-settings.js";
 import type { LossJudge } from "./loss.js";
 
 /**
@@ -10,17 +12,19 @@ import type { LossJudge } from "./loss.js";
  */
 export class Quarantines {
   readonly #catalog: Catalog;
+  readonly #manifest: Manifest;
   readonly #judge: LossJudge;
   readonly #tasks: IndexTasks;
 
-  constructor(catalog: Catalog, judge: LossJudge, tasks: IndexTasks) {
+  constructor({ catalog, manifest }: Pick<SyncServices, "catalog" | "manifest">, judge: LossJudge, tasks: IndexTasks) {
     this.#catalog = catalog;
+    this.#manifest = manifest;
     this.#judge = judge;
     this.#tasks = tasks;
   }
 
   async set(id: number, quarantine: Quarantine | undefined): Promise<void> {
-    await this.#catalog.commit(() => {
+    await this.#manifest.publish(() => {
       const repository = this.#catalog.repository(id);
       return { repositories: repository === undefined ? [] : [{ ...repository, quarantine }] };
     });

@@ -3,8 +3,7 @@ import type { Repository, RepositoryConfig } from "../../model/repository.js";
 import { splitSecret } from "../../git/mirror/url-secret.js";
 import { SecretFiles } from "../../store/secret-files.js";
 import { TrawlError } from "../../base/errors.js";
-import type { Log } from "../../base/log.js";
-import type { Catalog } from "../../catalog/catalog.js";
+import type { SyncServices } from "./sync-settings.js";
 
 /** Moves the secrets of URLs to files, so that the catalog contains none. */
 export class RepositorySecrets {
@@ -48,14 +47,17 @@ export class RepositorySecrets {
   }
 }
 
+type MoveServices = Pick<SyncServices, "catalog" | "manifest" | "log">;
+
 /** Earlier versions stored the secrets of URLs in the catalog. Resolves when none is left there. */
-export async function moveStoredSecrets(catalog: Catalog, secrets: RepositorySecrets, log: Log): Promise<void> {
+export async function moveStoredSecrets(services: MoveServices, secrets: RepositorySecrets): Promise<void> {
+  const { catalog, log } = services;
   const withSecret = await resultWhileYielding(
     filterInSteps([...catalog.repositories()], ({ url }) => url.includes("@")),
   );
   for (const repository of withSecret) {
     try {
-      await moveStoredSecret(catalog, secrets, log, repository);
+      await moveStoredSecret(services, secrets, repository);
     } catch (error) {
       // A URL that this version rejects affects only its repository, whose fetches report the same error.
       if (!(error instanceof TrawlError) || error.code !== "bad-config") throw error;
@@ -65,14 +67,13 @@ export async function moveStoredSecrets(catalog: Catalog, secrets: RepositorySec
 }
 
 async function moveStoredSecret(
-  catalog: Catalog,
+  { catalog, manifest, log }: MoveServices,
   secrets: RepositorySecrets,
-  log: Log,
   repository: Repository,
 ): Promise<void> {
   const { config } = await secrets.moved(repository);
   if (config === repository) return;
-  await catalog.commit(() => ({
+  await manifest.publish(() => ({
     repositories: [
       { ...(catalog.repository(repository.id) ?? repository), url: config.url, credential: config.credential },
     ],

@@ -2,6 +2,7 @@ import { TrawlError } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
 import type { Metrics } from "../../base/metrics.js";
 import type { Catalog } from "../../catalog/catalog.js";
+import type { Manifest } from "../../catalog/manifest.js";
 import type { Repository } from "../../model/repository.js";
 import type { IngestPool } from "../../pool/ingest-pool.js";
 import type { FetchSettings, IndexLimits } from "../../protocol/ingest-messages.js";
@@ -38,7 +39,9 @@ export interface FetchSecrets {
 
 /** Services shared by the parts of the sync. */
 export interface SyncServices {
+  /** What is searchable. It is changed through the manifest only. */
   readonly catalog: Catalog;
+  readonly manifest: Manifest;
   readonly pool: IngestPool;
   readonly settings: SyncSettings;
   readonly activities: SyncActivities;

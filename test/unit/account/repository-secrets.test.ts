@@ -44,7 +44,7 @@ t.test("a daemon with secrets of each source", async (t) => {
   const catalog = new Catalog(records);
   await resultWhileYielding(catalog.load());
   const old = resolveRepository({ name: "host/old", url: secretUrl });
-  await catalog.commit(() => ({ repositories: [catalog.newRepository(old, false)] }));
+  await catalog.publish(() => ({ repositories: [catalog.newRepository(old, false)] }));
   await records.close();
   const daemon = await testDaemon(t, options, data);
 

@@ -102,7 +102,7 @@ t.test("records that are added and deleted meanwhile are in the table that a cha
   resultAtOnce(catalog.load());
   const record = (id: number): Repository => catalog.repository(id) as Repository;
   const added = testRepository(count + 1, "host/added", { stars: 100 });
-  const change = catalog.commit(() => ({
+  const change = catalog.publish(() => ({
     repositories: [added, { ...record(1), stars: 50 }, { ...record(2), removedAt: "2026-01-01T00:00:00Z" }],
     removedRepositoryIds: [3],
   }));

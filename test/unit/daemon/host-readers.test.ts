@@ -30,8 +30,8 @@ async function site(names: readonly string[], readers: readonly string[]) {
   const configs = names.map((name): RepositoryConfig => {
     return { ...resolveRepository({ name, url: `https://h/${name}` }), private: true, readers, source };
   });
-  await catalog.commit(() => ({ repositories: configs.map((one) => catalog.newRepository(one, true)) }));
-  const hostReaders = new HostReaders({ catalog, audit, log: silentLog() });
+  await catalog.publish(() => ({ repositories: configs.map((one) => catalog.newRepository(one, true)) }));
+  const hostReaders = new HostReaders({ catalog, manifest: catalog, audit, log: silentLog() });
   const apply = (wanted: readonly string[], some = configs) =>
     within(
       hostReaders.apply(

@@ -58,7 +58,14 @@ class Scene {
     };
     const settings = { historyBytesMax, onStoreLost: () => undefined };
     const activities = new SyncActivities(this.catalog);
-    const services = { catalog: this.catalog, pool, settings, activities, log: silentLog() } as unknown as SyncServices;
+    const services = {
+      catalog: this.catalog,
+      manifest: this.catalog,
+      pool,
+      settings,
+      activities,
+      log: silentLog(),
+    } as unknown as SyncServices;
     const flips = new ShardFlips(services, this.tasks);
     flips.reserveShardIds(1);
     this.catalog.onRetired = (ids) => flips.retire(ids);
@@ -80,7 +87,7 @@ class Scene {
   async sync(): Promise<void> {
     this.remote.git(`--git-dir=${this.mirror}`, "fetch", "-q", "--prune");
     const commit = this.remote.git("rev-parse", "main");
-    await this.catalog.commit(() => ({
+    await this.catalog.publish(() => ({
       repositories: [
         {
           ...(this.catalog.repository(repositoryId) ?? testRepository(repositoryId, "host/one")),
@@ -94,7 +101,7 @@ class Scene {
 
   /** Changes which part of the history is to be indexed, and indexes it. */
   async want(history: string): Promise<void> {
-    await this.catalog.commit(() => ({ repositories: [{ ...this.repository, history }] }));
+    await this.catalog.publish(() => ({ repositories: [{ ...this.repository, history }] }));
     this.indexing.request(repositoryId);
     await this.settle();
   }
@@ -198,7 +205,7 @@ t.test("a view keeps the shards that it pins", async (t) => {
   await scene.sync();
   const view = scene.catalog.historyView();
   const [{ id }] = view.shards.get(repositoryId) ?? [];
-  await scene.catalog.commit(() => ({ removedRepositoryIds: [repositoryId] }));
+  await scene.catalog.publish(() => ({ removedRepositoryIds: [repositoryId] }));
   await scene.tasks.idle();
   t.same([...scene.thread.store.ids()], [id]);
   view.release();
@@ -239,7 +246,7 @@ t.test("a damaged shard does not keep new commits from the index", async (t) => 
   const repository = scene.catalog.repository(repositoryId);
   t.ok(repository);
   if (repository !== undefined)
-    await scene.catalog.commit(() => ({ repositories: [{ ...repository, historyState: undefined }] }));
+    await scene.catalog.publish(() => ({ repositories: [{ ...repository, historyState: undefined }] }));
   await scene.thread.store.remove([scene.catalog.historyOf(repositoryId)[0].id]);
   scene.commit(1);
   await scene.sync();
@@ -329,7 +336,7 @@ t.test("a repository that is removed or switched off while its history is indexe
     scene.commit(1);
     scene.beforeResult = async () => {
       scene.beforeResult = undefined;
-      await scene.catalog.commit(() =>
+      await scene.catalog.publish(() =>
         change === "remove"
           ? { removedRepositoryIds: [repositoryId] }
           : { repositories: [{ ...scene.repository, history: "off" }] },

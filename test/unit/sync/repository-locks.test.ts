@@ -76,7 +76,7 @@ t.test("the mirror of a repository that was removed during its task is deleted a
   const folders = [1, 2].map((id) => join(dataFolder, "mirrors", mirrorName(id)));
   for (const folder of folders) mkdirSync(folder);
   locks.lock([1, 2]);
-  await catalog.commit(() => ({ removedRepositoryIds: [1] }));
+  await catalog.publish(() => ({ removedRepositoryIds: [1] }));
   locks.release([1, 2]);
   await tasks.idle();
   t.same(

@@ -40,7 +40,7 @@ t.test("a batch takes no longer with more repositories in the queue", async (t) 
 
 t.test("repositories with other readers are in other batches", async (t) => {
   const { queue, catalog } = await syncParts(t, 40);
-  await catalog.commit(() => ({
+  await catalog.publish(() => ({
     repositories: [...catalog.repositories()].map((repository) => ({
       ...repository,
       private: repository.id % 4 !== 0,
@@ -160,7 +160,7 @@ t.test("after a removal nothing of the repository is started, and its callers ar
   queue.takeBatch(workerCount);
   queue.schedule(1).attend();
   const next = queue.sync(1);
-  await catalog.commit(() => ({ removedRepositoryIds: [1] }));
+  await catalog.publish(() => ({ removedRepositoryIds: [1] }));
   queue.remove(1);
   await Promise.all([t.rejects(waiting, { code: "not-found" }), t.rejects(next, { code: "not-found" })]);
   queue.request(1);
