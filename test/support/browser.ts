@@ -49,6 +49,9 @@ export const testBrowser = shared(async (owner): Promise<Browser> => {
     args: [
       "--no-sandbox",
       "--disable-dev-shm-usage",
+      // Without it a process that draws on no graphics card runs beside each browser.
+      "--disable-gpu",
+      "--disable-software-rasterizer",
       // No page lives long enough to gain by optimized code.
       "--js-flags=--expose-gc --no-opt",
       "--enable-precise-memory-info",

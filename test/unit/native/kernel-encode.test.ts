@@ -44,6 +44,7 @@ function encode(
     linesBefore: newlinesIn(text, from),
     rowTo: rows.length,
   });
+  const newlines = newlineTableOf(text);
   let isDone = rows.length === 0;
   for (let size = room + objectBytes; !isDone; ) {
     const out = new Uint8Array(size).fill(0x2a);
@@ -52,7 +53,7 @@ function encode(
     isDone = kernel.encodeResults({
       text,
       paths: bytes("p"),
-      newlines: newlineTableOf(text),
+      newlines,
       newlineStep,
       fragments: bytes("}"),
       results: result,
@@ -87,14 +88,15 @@ function resultOf(given: Partial<Record<keyof typeof resultWords, number>>): Uin
   return words;
 }
 
-function newlinesIn(text: Uint8Array, to: number): number {
-  return text.subarray(0, to).filter((byte) => byte === 10).length;
+function newlinesIn(text: Uint8Array, to: number, from = 0): number {
+  return text.subarray(from, to).filter((byte) => byte === 10).length;
 }
 
 function newlineTableOf(text: Uint8Array): Uint32Array {
-  return Uint32Array.from({ length: Math.floor(text.length / newlineStep) + 1 }, (_, i) =>
-    newlinesIn(text, i * newlineStep),
-  );
+  const table = new Uint32Array(Math.floor(text.length / newlineStep) + 1);
+  for (let i = 1; i < table.length; i++)
+    table[i] = table[i - 1] + newlinesIn(text, i * newlineStep, (i - 1) * newlineStep);
+  return table;
 }
 
 /** A code point of the content, or one byte that is not part of one. */
