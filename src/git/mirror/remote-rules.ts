@@ -1,8 +1,8 @@
 import { lookup } from "node:dns/promises";
 import { constants } from "node:fs";
-import { open, realpath, stat } from "node:fs/promises";
+import { open, readlink, realpath, stat } from "node:fs/promises";
 import { isIP, type LookupFunction } from "node:net";
-import { dirname, join, resolve, sep } from "node:path";
+import { basename, dirname, join, resolve, sep } from "node:path";
 import { checkedLookup } from "../../base/checked-lookup.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import { isPublicAddress, Networks } from "../../base/networks.js";
@@ -166,8 +166,9 @@ export async function* findPlaces(path: string): AsyncGenerator<string> {
         for (const path of pathsInLine(line)) yield* objectFolders(resolve(real, path), depth + 1);
   }
   for (const start of [path, join(path, ".git"), `${path}.git`, join(`${path}.git`, ".git")]) {
-    if (!(await exists(start))) continue;
+    // Also what is not there: a mirror may be made at any time.
     yield await followLinks(start);
+    if (!(await exists(start))) continue;
     const found = await findGitDirectory(start, dirname(start)).catch((error: unknown) => {
       if (error instanceof TrawlError) throw error;
       return undefined;
@@ -193,9 +194,19 @@ async function exists(path: string): Promise<boolean> {
   );
 }
 
-/** With all links followed; the path itself if there is nothing, or nothing that may be read. */
-async function followLinks(path: string): Promise<string> {
-  return await realpath(path).catch(() => resolve(path));
+/** As many links as Linux follows in one path. */
+const linksMax = 40;
+
+/** With all links followed, as far as there is something that may be read: also a link may lead to what is not there yet. */
+async function followLinks(path: string, links = 0): Promise<string> {
+  return await realpath(path).catch(async () => {
+    const whole = resolve(path);
+    const folder = dirname(whole);
+    if (folder === whole) return whole;
+    const target = links < linksMax ? await readlink(whole).catch(() => undefined) : undefined;
+    if (target !== undefined) return await followLinks(resolve(folder, target), links + 1);
+    return join(await followLinks(folder, links), basename(whole));
+  });
 }
 
 /** The lines of a small file; none if it cannot be read. */

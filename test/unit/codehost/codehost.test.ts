@@ -885,7 +885,8 @@ async function checkRemotes(t: Test, daemon: DaemonProcess, { port, urls, fixtur
   const base = `http://127.0.0.1:${port}`;
   const found = async () => (await daemon.search("repo:^f/ alpha")).found.join();
   await awaitDaemon("it is searchable", async () => (await found()) === "f/open:a.txt:1");
-  const [mirror = ""] = readdirSync(join(data, "mirrors"));
+  // One that is made right now has another name afterwards.
+  const [mirror = ""] = readdirSync(join(data, "mirrors")).filter((name) => name.endsWith(".git"));
   for (const [name, url] of Object.entries({
     path: fixture.path,
     mirror: join(data, "mirrors", mirror),
