@@ -1,3 +1,4 @@
+import { assert } from "../../base/assert.js";
 import type { Repository } from "../../model/repository.js";
 import type { RankedDocument } from "../../protocol/rank-messages.js";
 
@@ -56,6 +57,8 @@ export class ResultOrder {
   #sum: number | undefined;
   #isWaking = false;
   #mustWakeAgain = false;
+  /** The source whose turn it is; undefined if it has to be found, because a place has changed. */
+  #first: number | undefined;
 
   /** `othersInTurn` tells that also results without an order are passed on source by source, because they share a limit. */
   constructor(first: OrderKey, othersInTurn: boolean) {
@@ -66,6 +69,7 @@ export class ResultOrder {
   /** Returns the number of the source. To be called for all sources before any of them runs. */
   join(source: OrderedSource): number {
     this.#keys.push(this.first);
+    this.#first = undefined;
     this.#rankable.push(undefined);
     return this.#sources.push(source) - 1;
   }
@@ -74,6 +78,7 @@ export class ResultOrder {
   reach(source: number, key: OrderKey): void {
     if (this.#keys[source] === undefined || compareKeys(this.#keys[source], key) === 0) return;
     this.#keys[source] = key;
+    this.#first = undefined;
     this.#wake();
   }
 
@@ -81,6 +86,7 @@ export class ResultOrder {
   end(source: number): void {
     if (this.#keys[source] === undefined) return;
     this.#keys[source] = undefined;
+    this.#first = undefined;
     this.rankable(source, 0);
     this.#wake();
   }
@@ -88,12 +94,21 @@ export class ResultOrder {
   isTurn(source: number): boolean {
     const own = this.#keys[source];
     if (own === undefined) return false;
+    const first = (this.#first ??= this.#findFirst());
+    if (source === first) return true;
     const isFree = own[0] === sections.others && !this.#othersInTurn;
-    return this.#keys.every((key, other) => {
-      if (key === undefined || other === source) return true;
-      const order = compareKeys(own, key);
-      return order < 0 || (order === 0 && (isFree || source < other));
-    });
+    return isFree && compareKeys(own, this.#keys[first] ?? own) === 0;
+  }
+
+  /** The source with the first place, of several the one that joined first: hundreds of nodes ask for each of their messages. */
+  #findFirst(): number {
+    let first = -1;
+    for (const [source, key] of this.#keys.entries()) {
+      const least = this.#keys[first];
+      if (key !== undefined && (least === undefined || compareKeys(key, least) < 0)) first = source;
+    }
+    assert(first >= 0, "a source has not ended");
+    return first;
   }
 
   /** The source would rank so many shards. */

@@ -1,5 +1,7 @@
+import assert from "node:assert/strict";
 import t from "tap";
 import { compareKeys, type OrderKey, ResultOrder, sections } from "../../../src/search/fleet/result-order.js";
+import { fc, runs, seed } from "../../support/property.js";
 
 // Sources say where they are; the one with the first place has the turn.
 
@@ -37,6 +39,43 @@ t.test("sources that share a limit have their turns one after the other", (t) =>
   t.same(turns(), [1]);
   order.end(1);
   t.same(turns(), [0]);
+  t.end();
+});
+
+t.test("the turn is that of the first place, whatever changes", (t) => {
+  const place = fc.constantFrom<OrderKey>(
+    [sections.repositories, 0, -5, -7],
+    [sections.ranked, -100, 0, 0, "r", "a", 0],
+    [sections.ranked, -100, 0, 0, "r", "b", 0],
+    [sections.others],
+    [sections.histories, -1, -1],
+    [sections.end],
+  );
+  const change = fc.record({ source: fc.nat(3), place: fc.option(place, { freq: 8, nil: undefined }) });
+  fc.assert(
+    fc.property(fc.array(change, { maxLength: 20 }), fc.boolean(), (changes, othersInTurn) => {
+      const { order, turns } = orderOf(4, othersInTurn, [sections.repositories]);
+      const places = new Map<number, OrderKey>([0, 1, 2, 3].map((i) => [i, [sections.repositories]]));
+      for (const { source, place } of changes) {
+        if (place === undefined) {
+          order.end(source);
+          places.delete(source);
+        } else {
+          order.reach(source, place);
+          if (places.has(source)) places.set(source, place);
+        }
+        const wanted = [...places].filter(([one, own]) =>
+          [...places].every(([other, key]) => {
+            const isBefore = compareKeys(own, key) || (own[0] === sections.others && !othersInTurn ? 0 : one - other);
+            return isBefore <= 0;
+          }),
+        );
+        assert.deepEqual(turns(), wanted.map(([one]) => one).sort());
+      }
+    }),
+    { seed, numRuns: runs(2_400) },
+  );
+  t.pass("every sequence");
   t.end();
 });
 
