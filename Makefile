@@ -130,6 +130,8 @@ bundle: install kernel typescript web
 # tests starts its daemons from a bundle; with TESTS, the compiled modules are started as they are.
 test: check $(if $(TESTS),,nodegit)
 	@bash scripts/debian-packages.sh browser || true
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || \
+	  echo "Without PostgreSQL (apt-get install postgresql), the tests of the database that nodes share are skipped."
 	@mkdir -p .tap && rm -f .tap/out.tap
 	@files=; for name in $(TESTS); do \
 	  found=$$(find dist/test \( -path "*/$$name.test.js" -o -path "*/$${name%/}/*.test.js" \) | sort); \

@@ -58,6 +58,13 @@ export const layers: readonly Layer[] = [
     holds:
       "connections between the nodes of a fleet: messages over HTTP/2 and TLS, certificates, liveness (`node:http2`)",
   },
+  {
+    folder: "database",
+    number: 3,
+    runsIn: "main",
+    holds:
+      "a PostgreSQL database that the nodes of a fleet share: connections with limits, migrations, leases, fences (`pg`); loaded by no single host",
+  },
   { folder: "shard", number: 3, runsIn: "threads, cli", holds: "the shard format: builder and reader" },
   {
     folder: "history",

@@ -34,6 +34,7 @@ const packageOwners: Readonly<Record<string, string | readonly string[]>> = {
   jose: ["account", "codehost"],
   "nodemailer/lib/mail-composer": "notify",
   "nodemailer/lib/smtp-connection": "notify",
+  pg: "database",
 };
 
 /** What is started by name and not imported: the command, the daemon, files of threads and scripts. */
@@ -127,6 +128,8 @@ interface Import {
   /** The file in this checkout, or undefined for a package. */
   readonly to: string | undefined;
   readonly typeOnly: boolean;
+  /** Loaded when it is first needed. */
+  readonly isDynamic: boolean;
 }
 
 const imports: readonly Import[] = typescript.flatMap((from) => importsOf(from, textOf.get(from) ?? ""));
@@ -146,7 +149,7 @@ function importsOf(from: string, text: string): Import[] {
       .filter((name) => name !== "");
     const onlyTypes =
       names !== undefined && !/^import\s+\w/.test(whole) && names.every((name) => name.startsWith("type "));
-    found.push({ from, specifier, to, typeOnly: type !== undefined || onlyTypes });
+    found.push({ from, specifier, to, typeOnly: type !== undefined || onlyTypes, isDynamic: dynamic !== undefined });
   }
   return found;
 }
@@ -161,13 +164,14 @@ function folderOf(path: string): string {
   return path.split("/")[1] ?? "";
 }
 
-/** Files of src/ that are loaded when this one is. */
-function reachableFrom(start: string): Set<string> {
+/** Files of src/ that are loaded when this one is, or also those that are loaded later. */
+function reachableFrom(start: string, isLaterToo = true): Set<string> {
   const seen = new Set<string>();
   const visit = (path: string) => {
     if (seen.has(path)) return;
     seen.add(path);
-    for (const { from, to, typeOnly } of imports) if (from === path && to !== undefined && !typeOnly) visit(to);
+    for (const { from, to, typeOnly, isDynamic } of imports)
+      if (from === path && to !== undefined && !typeOnly && (isLaterToo || !isDynamic)) visit(to);
   };
   visit(start);
   return seen;
@@ -312,6 +316,12 @@ t.test("the main thread does not load code that reads shards", async (t) => {
   const reached = reachableFrom(start);
   for (const path of reached) if (/^src\/(shard|eval|indexer)\//.test(path)) t.fail(`${start} loads ${path}`);
   t.ok(reached.size > 1, "it does load something");
+});
+
+t.test("a single host does not load what only a fleet needs", async (t) => {
+  const reached = reachableFrom("src/daemon/daemon.ts", false);
+  for (const path of reached) if (/^src\/(database|fleet|search\/fleet)\//.test(path)) t.fail(`it loads ${path}`);
+  t.ok(reached.size > 300);
 });
 
 t.test("links and paths in the documentation exist", async (t) => {

@@ -1,0 +1,57 @@
+import { timelineSql } from "./database.js";
+import { leaseTableSql } from "./leases.js";
+import type { Migration } from "./migrations.js";
+
+/**
+ * The schema of a fleet. Texts of JSON are stored as they are: they are read by Trawl only, and come back byte for byte.
+ *
+ * - `partition`: the repositories of one owner at a time, as a manifest. `version` counts its flips. Its row is locked by each flip.
+ * - `flip`: the flips that others follow, each with what it changed.
+ * - `repository`, `shard`: what the manifest has. A row of a shard that a flip removed has its version in `removed`, and stays until
+ *   the flips before it are forgotten.
+ * - `lease`: who does what only one node may do.
+ */
+export const schema: readonly Migration[] = [
+  {
+    number: 1,
+    neededFrom: 1,
+    sql: `
+      create function current_timeline() returns int language sql volatile as $$ select ${timelineSql} $$;
+      ${leaseTableSql};
+      create table partition (
+        id int primary key check (id >= 0),
+        holder text not null default '',
+        epoch bigint not null default 0,
+        until timestamptz not null default '-infinity',
+        version bigint not null default 0,
+        flip_id text not null default '',
+        next_repository_id bigint not null default 1);
+      create table flip (
+        partition int not null references partition,
+        version bigint not null,
+        id text not null,
+        epoch bigint not null,
+        timeline int not null,
+        made timestamptz not null default clock_timestamp(),
+        change text not null,
+        primary key (partition, version));
+      create unique index flip_id on flip (id);
+      create table repository (
+        partition int not null references partition,
+        id bigint not null,
+        name text not null,
+        record text not null,
+        primary key (partition, id),
+        constraint repository_name unique (name) deferrable initially deferred);
+      create table shard (
+        partition int not null references partition,
+        name text not null,
+        kind text not null check (kind in ('text', 'history')),
+        record text not null,
+        tombstones bytea,
+        added bigint not null,
+        removed bigint,
+        primary key (partition, name));
+    `,
+  },
+];
