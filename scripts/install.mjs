@@ -23,6 +23,9 @@ const inputs = ["package-lock.json", "debian-packages.sh", "patch-lmdb.sh", "bui
 /** A registry that has not answered by then is taken for one that does not. */
 const registryMs = 20_000;
 
+/** Until npm itself has started and ended, on a machine that does much else. */
+const npmMs = 120_000;
+
 /** Node's headers are a few megabytes. */
 const headersMs = 60_000;
 
@@ -96,7 +99,7 @@ function checkRegistry() {
   const { status, stderr, error } = spawnSync("npm", [...args, "--fetch-retries=0", `--fetch-timeout=${registryMs}`], {
     ...quiet,
     encoding: "utf8",
-    timeout: registryMs + 5_000,
+    timeout: registryMs + npmMs,
   });
   if (status === 0) return;
   const why = /^npm (?:error|ERR!) (?:code|errno) (.*)$/m.exec(stderr ?? "")?.[1] ?? error?.code ?? "no answer";
