@@ -160,6 +160,18 @@ t.test("what is cut", async (t) => {
     t.equal((await trawl(daemon, "last needle")).code, 0);
   });
 
+  await t.test("symbols that are not extracted are an error that says why", async (t) => {
+    for (const field of ["symbols { nodes { name } }", "outline { symbol { name } }"]) {
+      const answer = await ask(
+        daemon.url,
+        `{ repository(name: "r") { commit(rev: "HEAD") { blob(path: "dense.txt") { ${field} } } } }`,
+      );
+      t.match(answer, {
+        errors: [{ message: "symbols of dense.txt cannot be extracted: `index.symbols` is false" }],
+      });
+    }
+  });
+
   await t.test("a line with too many matches", async (t) => {
     const q = "file:dense type:file a count:all";
     const { progress } = await stream(daemon, q, { cm: "true" });

@@ -99,8 +99,9 @@ export async function listSymbols(
     skipCount,
     countMax,
   });
+  // The configuration or the file is the reason, which the client is told.
   if (listed.lack !== "")
-    throw new TrawlError("internal", `symbols of ${file.path} cannot be extracted: ${listed.lack}`);
+    throw new TrawlError("not-implemented", `symbols of ${file.path} cannot be extracted: ${listed.lack}`);
   return { ...listed, symbols: listed.symbols.map((symbol) => new SymbolSource(file, listed.language, symbol)) };
 }
 
