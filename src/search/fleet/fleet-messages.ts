@@ -29,6 +29,7 @@ import {
 import type { PinnedRevision } from "../source/search-fleet.js";
 import { frameLimits } from "../../wire/frames.js";
 import type { Listed, SearchPart } from "../source/search-part.js";
+import { searchPlan, searchRequest } from "./plan-shape.js";
 import type { OrderKey } from "./result-order.js";
 
 /**
@@ -53,12 +54,8 @@ export interface Asked {
   readonly lane: Lane;
   readonly timeoutsMs: readonly number[];
   readonly isSuggestible: boolean;
-  /** Revisions of which results are known already, from another leaf: they follow. */
-  readonly pinnedCount: number;
-  /** The secret of marks; undefined if results need none, because nobody else could go on behind them. */
-  readonly secret: Uint8Array | undefined;
-  /** Records of marks that follow. */
-  readonly sentCount: number;
+  /** The secret of marks. */
+  readonly secret: Uint8Array;
 }
 
 /** Names in a list that crosses: the others are counted. */
@@ -86,34 +83,40 @@ const sentence = text(64 * 1024);
 const entriesMax = 1_000_000;
 const optionsMax = 10_000;
 
-const viewer = object({
-  userId: optional(natural),
-  name,
-  isSiteAdmin: flag,
-  readerNames: list(name, 100_000),
-  narrowed: optional(object({ seesPrivate: flag, repositories: optional(list(name, 1_000_000)) })),
-});
-
 const asked = object({
-  plan: object({
-    basicQueries: list(object({ optionsIndex: natural }), optionsMax),
-    resultOptions: list(object({}), optionsMax),
-  }),
-  request: object({ query: text(1024 * 1024), receipt: choice(["none", "report", "strict"]), viewer }),
+  plan: searchPlan,
+  request: searchRequest,
+  lane: choice(["interactive", "exhaustive"]),
   timeoutsMs: list(positive, optionsMax),
   isSuggestible: flag,
-  pinnedCount: atMost(pinnedCountMax),
-  sentCount: atMost(marksMax),
-  secret: optional((value, place) => {
+  secret: (value, place): Uint8Array => {
     if (value instanceof Uint8Array && value.length === secretBytes) return value;
     throw new TrawlError("bad-request", `${place} must have ${secretBytes} bytes`);
-  }),
+  },
 });
 
-/** Throws `bad-request` for what no node of this version sends. The rest of a plan is checked by nobody: it comes from a node of the fleet. */
-export function requireAsked(value: unknown): Asked {
-  asked(value, "ask");
-  return value as Asked;
+/** Throws `bad-request` for what no node of this version sends. */
+function requireAsked(value: unknown): Asked {
+  const search = asked(value, "ask");
+  if (search.timeoutsMs.length !== search.plan.resultOptions.length)
+    throw new TrawlError("bad-request", "ask.timeoutsMs must be those of the options of the plan");
+  return search;
+}
+
+export function readAsked(body: Uint8Array): Asked {
+  return requireAsked(deserialize(body));
+}
+
+/** Throws `bad-request` or `content-too-large` for a search that cannot be told to other nodes. */
+export function writeAsked(search: Asked): Uint8Array {
+  const body = serialize(requireAsked(search));
+  const { bodyBytesMax } = frameLimits;
+  if (body.length > bodyBytesMax)
+    throw new TrawlError(
+      "content-too-large",
+      `other nodes of the fleet cannot be told this search: with the names of the organizations and repositories of its user or context it takes ${body.length} bytes, and may take ${bodyBytesMax}: use a shorter query, a smaller context or a user of fewer organizations`,
+    );
+  return body;
 }
 
 export const askHead = object({
@@ -122,6 +125,12 @@ export const askHead = object({
   timeoutMs: natural,
   /** Bytes of results that the leaf may send before the coordinator returns credit. */
   creditBytes: atMost(creditBytesMax),
+  /** Whether results need marks, because another node could go on behind them. */
+  hasMarks: flag,
+  /** Revisions of which results are known already, from another leaf: they follow. */
+  pinnedCount: atMost(pinnedCountMax),
+  /** Records of marks that follow. */
+  sentCount: atMost(marksMax),
 });
 
 /** The body has revisions to pin, as `v8.serialize` writes them. */

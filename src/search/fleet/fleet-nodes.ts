@@ -13,6 +13,7 @@ import { secretBytes } from "../../protocol/result-batch.js";
 import { creditBytes, isRanked, isShared } from "../limits/search-limits.js";
 import { type LeafServices, nodeIdSpan, type SearchFleet } from "../source/search-fleet.js";
 import type { SearchSource, SourcedSearch, SourceRoot } from "../source/search-source.js";
+import { writeAsked } from "./fleet-messages.js";
 import { LeafSearch } from "./leaf-search.js";
 import { type Channel, LocalChannel } from "./local-channel.js";
 import { compareWithPeers, holdingsInSteps, ReplicaDifferences } from "./replica-check.js";
@@ -185,11 +186,21 @@ export class FleetNodes implements SearchFleet {
       if (owner === undefined) owners.set(repository, claimer);
       return owner ?? claimer;
     };
+    const { plan, request, limits } = search;
+    const { lane, timeoutsMs, isSuggestible } = limits;
+    const asked = writeAsked({
+      plan,
+      request: { ...request, origin: undefined, viewer: { ...request.viewer, credential: undefined } },
+      lane,
+      timeoutsMs,
+      isSuggestible,
+      secret: randomBytes(secretBytes),
+    });
     const shared = {
       creditBytes: Math.max(leafCreditMin, Math.floor(creditBytes / nodes.length)),
       claim,
-      order: new ResultOrder(firstPlace(search), isShared(search.limits)),
-      secret: randomBytes(secretBytes),
+      order: new ResultOrder(firstPlace(search), isShared(limits)),
+      asked,
       log,
       onFailover: () => metrics.fleetFailovers.inc(),
     };

@@ -1,4 +1,3 @@
-import { deserialize } from "node:v8";
 import { assert, unreachable } from "../../base/assert.js";
 import { callAfter, callEvery, type PendingCall } from "../../base/deadline.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
@@ -37,8 +36,8 @@ import {
   unitsOfPin,
   type WireReceipt,
   wireReceiptItemsMax,
+  readAsked,
   readMarks,
-  requireAsked,
   splitTally,
   writeTally,
 } from "./fleet-messages.js";
@@ -91,11 +90,10 @@ export class LeafSearch implements FrameReceiver {
   #asked: Asked | undefined;
   /** Whether no search is wanted, but what this node has. */
   #isComparing = false;
-  #creditBytes = 0;
+  #ask: Extract<CoordinatorMessage, { kind: "ask" }> | undefined;
   /** Revisions of which another leaf has sent results. */
   readonly #pinned: PinnedRevision[] = [];
   #pinnedUnits = 0;
-  #timeoutMs = 0;
   /** Marks of results that another leaf has sent. */
   #sent: { readonly marks: SentMarks; left: number } | undefined;
   #chosen: ChosenHere | undefined;
@@ -154,11 +152,10 @@ export class LeafSearch implements FrameReceiver {
       case "ask":
         assertTurn(this.#asked === undefined && !this.#isComparing, "ask");
         this.#askWait.cancel();
-        this.#creditBytes = message.creditBytes;
-        this.#asked = requireAsked(deserialize(body));
-        if (!this.#reserveSent(this.#asked.sentCount))
+        this.#ask = message;
+        this.#asked = readAsked(body);
+        if (!this.#reserveSent(message.sentCount))
           return this.#fail("too many searches go on there behind those of other nodes already");
-        this.#timeoutMs = message.timeoutMs;
         return this.#prepareIfTold(this.#asked);
       case "pins":
         return this.#addPins(body);
@@ -198,21 +195,21 @@ export class LeafSearch implements FrameReceiver {
 
   /** Whether all revisions to pin have come. */
   get #isTold(): boolean {
-    return this.#pinned.length === this.#asked?.pinnedCount;
+    return this.#pinned.length === this.#ask?.pinnedCount;
   }
 
   #addPins(body: Uint8Array): void {
     const [asked, pins] = [this.#asked, readPins(body)];
     assertTurn(asked !== undefined && !this.#isTold && pins.length > 0, "pins");
     this.#pinnedUnits += pins.reduce((sum, pin) => sum + unitsOfPin(pin), 0);
-    if (this.#pinned.length + pins.length > asked.pinnedCount || this.#pinnedUnits > pinnedUnitsMax)
+    if (this.#pinned.length + pins.length > (this.#ask?.pinnedCount ?? 0) || this.#pinnedUnits > pinnedUnitsMax)
       throw new TrawlError("bad-request", "more pinned revisions than were announced, or longer ones");
     this.#pinned.push(...pins);
     this.#prepareIfTold(asked);
   }
 
   #prepareIfTold(asked: Asked): void {
-    if (this.#isTold) void this.#prepare(asked, this.#timeoutMs);
+    if (this.#isTold) void this.#prepare(asked, this.#ask?.timeoutMs ?? 0);
   }
 
   /** False if the marks of all searches would take too much memory. */
@@ -326,11 +323,11 @@ export class LeafSearch implements FrameReceiver {
   }
 
   #start(from: number | undefined): void {
-    const [asked, chosen] = [this.#asked, this.#chosen];
-    if (asked === undefined || chosen === undefined || this.#isClosed) return;
+    const [ask, asked, chosen] = [this.#ask, this.#asked, this.#chosen];
+    if (ask === undefined || asked === undefined || chosen === undefined || this.#isClosed) return;
     const { plan, request, lane, timeoutsMs, isSuggestible, secret } = asked;
     const { matchCountMax = 0, displayCountMax = 0, optionsMax } = this.#go ?? {};
-    const control = ControlBlock.allocate(this.#environment.workerCount, this.#creditBytes, creditWaitMs);
+    const control = ControlBlock.allocate(this.#environment.workerCount, ask.creditBytes, creditWaitMs);
     const sent = this.#sent?.marks;
     sent?.restart();
     control.awaitSent(sent?.unwrittenCount ?? 0);
@@ -341,7 +338,7 @@ export class LeafSearch implements FrameReceiver {
     const stopped = new Promise<undefined>((onStopped) => {
       resolve = () => onStopped(undefined);
     });
-    const marks = secret && { secret: Uint8Array.from(secret), sent: sent?.memory };
+    const marks = ask.hasMarks ? { secret: Uint8Array.from(secret), sent: sent?.memory } : undefined;
     const search = { request, plan, limits, control, claims: undefined, startedMs: performance.now(), marks };
     const isCurrent = (): boolean => this.#running === running;
     const root = {

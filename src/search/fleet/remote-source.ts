@@ -1,4 +1,3 @@
-import { serialize } from "node:v8";
 import type { Log } from "../../base/log.js";
 import { assert, unreachable } from "../../base/assert.js";
 import { callAfter, type PendingCall } from "../../base/deadline.js";
@@ -18,7 +17,6 @@ import { type ExcludedRepository, join, type Listed, type SearchPart, sentencesM
 import type { SearchSource, SourcedSearch, SourceRoot } from "../source/search-source.js";
 import { nodeIdSpan, type PinnedRevision } from "../source/search-fleet.js";
 import {
-  type Asked,
   type CoordinatorMessage,
   emptyPart,
   type LeafCounts,
@@ -87,8 +85,8 @@ export interface SharedSearch {
   /** Says on which nodes a repository is, as far as they have told; the first ones that claim it keep it. */
   readonly claim: (repository: string, owner: string) => string;
   readonly order: ResultOrder;
-  /** Of all marks of the search. */
-  readonly secret: Uint8Array;
+  /** The search as all nodes are told, with the secret of its marks. */
+  readonly asked: Uint8Array;
   readonly log: Log;
   /** Called when a search goes on at another node. */
   readonly onFailover: () => void;
@@ -222,16 +220,12 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
 
   /** What was passed on of other nodes is told in steps, because it may be long. */
   #ask(): void {
-    const { plan, request, limits } = this.#search;
-    const asked = { ...request, origin: undefined, viewer: { ...request.viewer, credential: undefined } };
-    const { lane, timeoutsMs, isSuggestible } = limits;
+    const { asked, creditBytes } = this.#shared;
     const passed = this.#passed;
-    const secret = passed.hasMarks ? this.#shared.secret : undefined;
-    const { pinned, recordCount: sentCount } = passed;
+    const { hasMarks, pinned, recordCount: sentCount } = passed;
     const pinnedCount = pinned.length;
-    const body: Asked = { plan, request: asked, lane, timeoutsMs, isSuggestible, pinnedCount, secret, sentCount };
-    const timeoutMs = Math.ceil(Math.max(...timeoutsMs));
-    this.#send({ kind: "ask", timeoutMs, creditBytes: this.#shared.creditBytes }, serialize(body));
+    const timeoutMs = Math.ceil(Math.max(...this.#search.limits.timeoutsMs));
+    this.#send({ kind: "ask", timeoutMs, creditBytes, hasMarks, pinnedCount, sentCount }, asked);
     this.#granted = this.#findLeft();
     if (pinnedCount === 0 && sentCount === 0) return this.#send({ kind: "go", ...this.#grant });
     const [channel, pieces] = [this.#channel, tellPassed(writePins(pinned), passed.records())];

@@ -1,4 +1,4 @@
-import { deserialize, serialize } from "node:v8";
+import { serialize } from "node:v8";
 import t from "tap";
 import { sleep } from "../../../src/base/deadline.js";
 import { type Log, silentLog } from "../../../src/base/log.js";
@@ -24,8 +24,10 @@ import {
   noCounts,
   readTally,
   splitTally,
+  readAsked,
   readPins,
   toLeafMessage,
+  writeAsked,
   writePins,
   writeTally,
 } from "../../../src/search/fleet/fleet-messages.js";
@@ -98,7 +100,7 @@ function site(
       frame: ({ head, body }) => {
         heard.push(head);
         if (head["kind"] === "ask") {
-          asked = deserialize(body) as Asked;
+          asked = readAsked(body);
           pinned.length = 0;
         }
         if (head["kind"] === "pins") pinned.push(...readPins(body));
@@ -149,7 +151,14 @@ function site(
       creditBytes: 1000,
       claim: (repository, owner) => claims.get(repository) ?? owner,
       order,
-      secret: Buffer.alloc(16),
+      asked: writeAsked({
+        plan: plan(query),
+        request,
+        lane: limits.lane,
+        timeoutsMs: limits.timeoutsMs,
+        isSuggestible: limits.isSuggestible,
+        secret: Buffer.alloc(16),
+      }),
       log,
       onFailover: () => void nodes.push("failover"),
     },
@@ -675,7 +684,7 @@ function marked(base: number, matches: number, hash: number, more: object = {}):
 }
 
 t.test("a search whose leaf is lost goes on at a replica, behind what was passed on", async (t) => {
-  const { source, say, breakOff, control, asked, pinned, sent, nodes, texts, tallies, ended, heard } = site(
+  const { source, say, breakOff, control, pinned, sent, nodes, texts, tallies, ended, heard } = site(
     "count:all x",
     new Map(),
     false,
@@ -687,8 +696,9 @@ t.test("a search whose leaf is lost goes on at a replica, behind what was passed
   await breakOff();
   t.same(nodes, ["leaf0", "failover", "leaf1"]);
   t.equal(control.matchCount, 2, "what was not passed on is not counted");
-  t.same([asked().pinnedCount, pinned], [1, [{ repository: "r", typed: "", commit: "c".repeat(40) }]]);
-  t.equal(asked().sentCount, 1);
+  const ask = (): Frame["head"] | undefined => heard.findLast(({ kind }) => kind === "ask");
+  t.same([ask()?.["pinnedCount"], pinned], [1, [{ repository: "r", typed: "", commit: "c".repeat(40) }]]);
+  t.equal(ask()?.["sentCount"], 1);
   t.same([...new Uint32Array(new Uint8Array(Buffer.concat(sent)).buffer)], [7, 0, 2, allWritten]);
   t.match(heard.slice(-4), [{ kind: "ask" }, { kind: "pins" }, { kind: "sent" }, { kind: "go" }]);
 
@@ -697,7 +707,7 @@ t.test("a search whose leaf is lost goes on at a replica, behind what was passed
   t.match(texts.at(-1), `"repositoryID":${idBase + 1},"repository":"r"`, "the client knows the repository by one id");
   t.same(tallies, [[[`${idBase + 1}@`, 2]], [[`${idBase + 1}@`, 2]]]);
   await say({ kind: "failed", reason: "it is stopping" });
-  t.equal(asked().sentCount, 2, "the third one is told of both");
+  t.equal(ask()?.["sentCount"], 2, "the third one is told of both");
   await say(prepared("count:all x"));
   await say(end("count:all x", 0));
   await ended;
@@ -839,6 +849,69 @@ t.test("many revisions are pinned in several messages, and of more than a bound 
     t.equal(readPins(body).length, 1);
 });
 
+t.test("a whole search is checked before it is told, and where it is read", (t) => {
+  const queries = [
+    "x",
+    "(repo:a@v1:*refs/heads/* x count:5) or (file:b -lang:go y timeout:3s) or (type:commit author:ann z)",
+    "type:diff -message:/a+/ after:2020-01-01 select:commit.diff.added (a or b) not c",
+    "repo:has.topic(a) repo:has.meta(b:/c/) -repo:has.file(path:d content:e) repo:contains.commit.after(2020-01-01) type:symbol select:symbol.function f",
+    "file:has.owner(ann) -file:has.contributor(bob) a and (not b or c) fork:only archived:yes visibility:public",
+    "repo:^a$ rev:at.time(2020-01-01) patternType:regexp (get|put)",
+    `${"(".repeat(400)}a${" or b)".repeat(400)}`,
+  ];
+  const searchOf = (query: string): Asked => ({
+    plan: plan(query),
+    request: { ...ownRequest(query, operatorViewer, "c"), groups: { by: "path", countMax: 3 }, debug: true },
+    lane: "interactive",
+    timeoutsMs: plan(query).resultOptions.map(() => 1000),
+    isSuggestible: true,
+    secret: Buffer.alloc(16, 1),
+  });
+  for (const query of queries) t.same(readAsked(writeAsked(searchOf(query))), searchOf(query), query.slice(0, 100));
+
+  const search = searchOf("(repo:a x count:5) or (file:b y)");
+  const { plan: all, request } = search;
+  const [first, second] = all.basicQueries;
+  const text = first.text ?? t.fail("it has a text");
+  const withPlan = (change: object): object => ({ ...search, plan: { ...all, ...change } });
+  const withText = (change: object): object =>
+    withPlan({ basicQueries: [{ ...first, text: { ...(text as object), ...change } }, second] });
+  const wrong: readonly (readonly [object, RegExp])[] = [
+    [{ ...search, lane: "fast" }, /ask\.lane must be/],
+    [{ ...search, timeoutsMs: [1] }, /ask\.timeoutsMs must be those/],
+    [{ ...search, secret: Buffer.alloc(3) }, /ask\.secret must have 16 bytes/],
+    [withPlan({ patternType: "any" }), /ask\.plan\.patternType/],
+    [withPlan({ resultOptions: [] }), /ask\.plan\.basicQueries must be of options of the plan/],
+    [withPlan({ basicQueries: [{ ...first, history: [first, first, first] }] }), /history must be a list of up to 2/],
+    [withText({ pattern: { kind: "leaf", leaf: 1 } }), /text\.pattern must be one of the leaves/],
+    [withText({ pattern: { kind: "xor", children: [] } }), /text\.pattern must be and or or/],
+    [withText({ leaves: [{ source: 1 }] }), /leaves\[0\]\.source must be a text/],
+    [withText({ fileFilters: [{ kind: "any" }] }), /fileFilters\[0\]\.kind must be/],
+    [
+      { ...search, request: { ...request, viewer: { ...operatorViewer, credential: { kind: "token" } } } },
+      /credential must be absent/,
+    ],
+    [{ ...search, request: { ...request, patterns: ["x"] } }, /patterns must be absent/],
+  ];
+  for (const [value, message] of wrong) {
+    t.throws(() => readAsked(serialize(value)), { code: "bad-request", message });
+    t.throws(() => writeAsked(value as Asked), { code: "bad-request", message });
+  }
+  const nested = Array.from({ length: 5_000 }).reduce<object>((child) => ({ kind: "not", child }), {
+    kind: "leaf",
+    leaf: 0,
+  });
+  t.throws(() => writeAsked(withText({ pattern: nested }) as Asked), /a tree of up to 2000 levels/);
+
+  const readerNames = Array.from({ length: 20_000 }, (_, i) => `${i}${"o".repeat(1_000)}`);
+  const member = { ...request, viewer: { ...operatorViewer, readerNames } };
+  t.throws(() => writeAsked({ ...search, request: member }), {
+    code: "content-too-large",
+    message: /fewer organizations/,
+  });
+  t.end();
+});
+
 t.test("a leaf chooses when it has all revisions to pin, and no more", async (t) => {
   const query = "count:all x";
   const pin = (repository: string): PinnedRevision => ({ repository, typed: "", commit: "c".repeat(40) });
@@ -872,9 +945,16 @@ t.test("a leaf chooses when it has all revisions to pin, and no more", async (t)
     });
     const coordinator = new FrameChannel(here, { frame: () => undefined, closed: () => undefined });
     const request = { ...ownRequest(query, operatorViewer, ""), origin: undefined };
-    const common = { plan: plan(query), request, lane: "exhaustive", timeoutsMs: [1000], isSuggestible: false };
-    const asked = serialize({ ...common, pinnedCount: 3, secret: undefined, sentCount: 0 });
-    coordinator.send({ kind: "ask", timeoutMs: 1000, creditBytes: 1000 }, asked);
+    const common = {
+      plan: plan(query),
+      request,
+      lane: "exhaustive",
+      timeoutsMs: [1000],
+      isSuggestible: false,
+    } as const;
+    const asked = writeAsked({ ...common, secret: Buffer.alloc(16) });
+    const head = { kind: "ask", timeoutMs: 1000, creditBytes: 1000, hasMarks: false, pinnedCount: 3, sentCount: 0 };
+    coordinator.send(head, asked);
     for (const piece of pieces) coordinator.send({ kind: "pins" }, serialize(piece));
     await new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)));
     coordinator.close();

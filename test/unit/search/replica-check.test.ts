@@ -173,12 +173,10 @@ t.test("what searches that go on are told has a limit on its memory, for all of 
       lane: "interactive",
       timeoutsMs: [1_000],
       isSuggestible: false,
-      pinnedCount: 0,
       secret: Buffer.alloc(secretBytes),
-      sentCount: marksMax,
     };
     leaf.frame({
-      head: { kind: "ask", timeoutMs: 1_000, creditBytes: 1 },
+      head: { kind: "ask", timeoutMs: 1_000, creditBytes: 1, hasMarks: true, pinnedCount: 0, sentCount: marksMax },
       headBytes: 1,
       body: serialize(asked),
       release: () => undefined,

@@ -1,0 +1,346 @@
+import { TrawlError } from "../../base/errors.js";
+import { isObject } from "../../base/is-object.js";
+import { groupCountMax, groupKinds, type WantedGroups } from "../../model/result-groups.js";
+import type { RevisionSpec } from "../../model/revision-syntax.js";
+import type { SearchRequest } from "../../model/search-request.js";
+import type { NarrowedView, Viewer } from "../../model/viewer.js";
+import type { MetadataTest, RepositoryPredicate, TextPredicate } from "../../query/fields/repository-predicates.js";
+import { queryLimits } from "../../query/syntax/limits.js";
+import type {
+  BasicQueryPlan,
+  CommittedAfter,
+  ContributorFilter,
+  FileFilter,
+  HistoryPlan,
+  LanguageFilter,
+  Leaf,
+  MessageFilter,
+  OwnerFilter,
+  PathFilter,
+  PeopleFilter,
+  PersonFilter,
+  RepositoryCondition,
+  RepositoryFilter,
+  RepositoryInclude,
+  RepositoryNamePlan,
+  ResultOptions,
+  SearchPlan,
+  SymbolPlan,
+  TextNode,
+  TextPlan,
+} from "../../query/plan/plan.js";
+import type { RegexpAnalysis } from "../../regexp/analysis/analysis.js";
+import {
+  atMost,
+  choice,
+  flag,
+  list,
+  natural,
+  object,
+  optional,
+  type Shape,
+  text,
+  whole,
+  word,
+} from "../../wire/shapes.js";
+
+/** Members of all lists of a plan that repeat what the query has; distributing `or` copies some of them. */
+const termsMax = queryLimits.distributedTermCountMax;
+
+/** Groups, with a few nodes for each. */
+const depthMax = 4 * queryLimits.groupDepthMax;
+
+/** A regexp, or another text that was made of a query: escaped, and joined with others of it. */
+const source = text(16 * queryLimits.textBytesMax);
+const name = text(4_096);
+
+/** Repositories of a search context, or of a narrow token. */
+const namesMax = 1_000_000;
+
+/** The members of an object, each of them: what is added to a type is added here. */
+function members<T extends object>(shapes: { readonly [K in keyof T]-?: Shape<T[K]> }): Shape<T> {
+  return object(shapes as Readonly<Record<string, Shape<unknown>>>) as unknown as Shape<T>;
+}
+
+/** Checks a value once that several basic queries share. */
+function once<T>(shape: Shape<T>): Shape<T> {
+  const checked = new WeakMap<object, T>();
+  return (value, place) => {
+    if (typeof value !== "object" || value === null) return shape(value, place);
+    const known = checked.get(value);
+    if (known !== undefined) return known;
+    const result = shape(value, place);
+    checked.set(value, result);
+    return result;
+  };
+}
+
+/** One of several shapes, by a member. */
+function either<T extends object>(member: string, shapes: Readonly<Record<string, Shape<T>>>): Shape<T> {
+  const which = choice(Object.keys(shapes));
+  return (value, place) => {
+    if (!isObject(value)) throw unfit(place, "an object");
+    return shapes[which(value[member], `${place}.${member}`)](value, place);
+  };
+}
+
+const nothing: Shape<undefined> = (value, place) => {
+  if (value !== undefined) throw unfit(place, "absent");
+  return undefined;
+};
+
+function unfit(place: string, wanted: string): TrawlError {
+  return new TrawlError("bad-request", `${place} must be ${wanted}`);
+}
+
+const yesNoOnly = choice(["yes", "no", "only"]);
+
+const analysis: Shape<RegexpAnalysis> = members<RegexpAnalysis>({
+  literal: optional(source),
+  alternatives: optional(list(source, termsMax)),
+  clauses: list(list(source, termsMax), termsMax),
+  crossesLines: flag,
+  matchesEmpty: flag,
+});
+
+const leaf = once(
+  members<Leaf>({
+    source,
+    either: list(source, termsMax),
+    // A search of several nodes has no sets of patterns.
+    set: nothing,
+    foldCase: flag,
+    inContent: flag,
+    inPath: flag,
+    highlighted: flag,
+    analysis,
+  }),
+);
+
+/** A tree whose leaves are those of a list. */
+function checkNode(value: unknown, place: string, leafCount: number, depth: number): void {
+  if (!isObject(value) || depth > depthMax) throw unfit(place, `a tree of up to ${depthMax} levels`);
+  const { kind } = value;
+  if (kind === "leaf") {
+    if (natural(value["leaf"], place) >= leafCount) throw unfit(place, "one of the leaves");
+  } else if (kind === "not") checkNode(value["child"], place, leafCount, depth + 1);
+  else {
+    andOr(kind, place);
+    const check: Shape<void> = (child) => checkNode(child, place, leafCount, depth + 1);
+    list(check, termsMax)(value["children"], place);
+  }
+}
+
+const andOr = choice(["and", "or"]);
+
+const anyNode: Shape<TextNode> = (value, place) => {
+  if (!isObject(value)) throw unfit(place, "a tree");
+  return value as unknown as TextNode;
+};
+
+/** Checks the tree of a plan when its leaves are known. */
+function withTree<T extends { readonly pattern: TextNode | undefined; readonly leaves: readonly Leaf[] }>(
+  shape: Shape<T>,
+): Shape<T> {
+  return once((value, place) => {
+    const plan = shape(value, place);
+    if (plan.pattern !== undefined) checkNode(plan.pattern, `${place}.pattern`, plan.leaves.length, 0);
+    return plan;
+  });
+}
+
+const fileFilter = once(
+  either<FileFilter>("kind", {
+    path: members<PathFilter>({
+      kind: choice(["path"]),
+      negated: flag,
+      source,
+      foldCase: flag,
+      highlighted: flag,
+      label: source,
+      analysis,
+    }),
+    language: members<LanguageFilter>({ kind: choice(["language"]), negated: flag, language: source, label: source }),
+  }),
+);
+
+const people: Shape<PeopleFilter> = either<PeopleFilter>("kind", {
+  owner: members<OwnerFilter>({ kind: choice(["owner"]), negated: flag, owner: source }),
+  contributor: members<ContributorFilter>({ kind: choice(["contributor"]), negated: flag, source, foldCase: flag }),
+});
+
+const textPlan = withTree(
+  members<TextPlan>({
+    symbols: optional(members<SymbolPlan>({ kind: optional(name) })),
+    content: flag,
+    path: flag,
+    fileFilters: list(fileFilter, termsMax),
+    pattern: optional(anyNode),
+    leaves: list(leaf, termsMax),
+    people: list(people, termsMax),
+  }),
+);
+
+const historyPlan = withTree(
+  members<HistoryPlan>({
+    kind: choice(["commit", "diff"]),
+    pattern: optional(anyNode),
+    includesFilters: flag,
+    leaves: list(leaf, termsMax),
+    fileFilters: list(fileFilter, termsMax),
+    messages: list(members<MessageFilter>({ negated: flag, leaf }), termsMax),
+    persons: list(
+      members<PersonFilter>({ role: choice(["author", "committer"]), negated: flag, source, foldCase: flag }),
+      termsMax,
+    ),
+    committedAfter: optional(whole),
+    committedBefore: optional(whole),
+    onlySign: optional(choice(["+", "-"])),
+  }),
+);
+
+const namePlan: Shape<RepositoryNamePlan> = (value, place) => namePlanAt(value, place, 0);
+
+function namePlanAt(value: unknown, place: string, depth: number): RepositoryNamePlan {
+  if (depth > depthMax) throw unfit(place, `nested up to ${depthMax} levels`);
+  return members<RepositoryNamePlan>({
+    combine: choice(["and", "or"]),
+    sources: list(source, termsMax),
+    exclude: list(source, termsMax),
+    groups: list((group) => namePlanAt(group, place, depth + 1), termsMax),
+    foldCase: flag,
+  })(value, place);
+}
+
+const revision: Shape<RevisionSpec> = either<RevisionSpec>("kind", {
+  name: members<Extract<RevisionSpec, { kind: "name" }>>({ kind: choice(["name"]), typed: source }),
+  glob: members<Extract<RevisionSpec, { kind: "glob" }>>({
+    kind: choice(["glob"]),
+    typed: source,
+    negated: flag,
+    pattern: source,
+  }),
+  "at-time": members<Extract<RevisionSpec, { kind: "at-time" }>>({
+    kind: choice(["at-time"]),
+    typed: source,
+    unixSeconds: whole,
+    base: source,
+  }),
+});
+
+const textPredicate: Shape<TextPredicate> = members<TextPredicate>({ text: source, isRegexp: flag });
+
+const metadataValue: Shape<MetadataTest["value"]> = (value, place) =>
+  value === "any" || value === "none" ? value : textPredicate(value, place);
+
+const predicate: Shape<RepositoryPredicate> = members<RepositoryPredicate>({
+  negated: flag,
+  label: source,
+  test: either<RepositoryPredicate["test"]>("kind", {
+    description: object({ kind: choice(["description"]), source }),
+    topic: object({ kind: choice(["topic"]), topic: source }),
+    metadata: members<MetadataTest>({ kind: choice(["metadata"]), key: textPredicate, value: metadataValue }),
+  }),
+});
+
+const repositories = once(
+  members<RepositoryFilter>({
+    context: optional(name),
+    among: optional(once(list(name, namesMax))),
+    include: list(
+      members<RepositoryInclude>({
+        source,
+        revisions: list(revision, termsMax),
+        withoutHistoryOf: list(source, termsMax),
+        exactName: optional(source),
+      }),
+      termsMax,
+    ),
+    exclude: list(source, termsMax),
+    predicates: list(predicate, termsMax),
+    fork: yesNoOnly,
+    archived: yesNoOnly,
+    forkGiven: flag,
+    archivedGiven: flag,
+    visibility: choice(["any", "public", "private"]),
+    index: yesNoOnly,
+    onlyIndexedRevisions: flag,
+    conditions: list(members<RepositoryCondition>({ negated: flag, file: textPlan }), termsMax),
+    committedAfter: list(members<CommittedAfter>({ negated: flag, unixSeconds: whole }), termsMax),
+  }),
+);
+
+const basicQuery: Shape<BasicQueryPlan> = members<BasicQueryPlan>({
+  repositories,
+  text: optional(textPlan),
+  history: list(historyPlan, 2),
+  repositoryNames: optional(namePlan),
+  optionsIndex: natural,
+});
+
+const resultOptions: Shape<ResultOptions> = members<ResultOptions>({
+  select: optional(name),
+  count: optional(natural),
+  timeoutMs: optional(natural),
+});
+
+/** The plan of a search, all of it. */
+export const searchPlan: Shape<SearchPlan> = (value, place) => {
+  const plan = members<SearchPlan>({
+    patternType: choice(["keyword", "standard", "literal", "regexp"]),
+    basicQueries: list(basicQuery, queryLimits.basicQueryCountMax),
+    resultOptions: list(resultOptions, queryLimits.basicQueryCountMax),
+  })(value, place);
+  if (plan.basicQueries.some(({ optionsIndex }) => optionsIndex >= plan.resultOptions.length))
+    throw unfit(`${place}.basicQueries`, "of options of the plan");
+  return plan;
+};
+
+const viewer: Shape<Viewer> = members<Viewer>({
+  userId: optional(natural),
+  name,
+  isSiteAdmin: flag,
+  readerNames: list(name, 100_000),
+  sudoBy: optional(name),
+  isSignedIn: flag,
+  narrowed: optional(members<NarrowedView>({ seesPrivate: flag, repositories: optional(list(name, namesMax)) })),
+  // It stays at the node that the client has asked.
+  credential: nothing,
+});
+
+/** A map whose keys are names. */
+function dictionary<T>(item: Shape<T>, countMax: number): Shape<ReadonlyMap<string, T>> {
+  return (value, place) => {
+    if (!(value instanceof Map) || value.size > countMax) throw unfit(place, `a map of up to ${countMax}`);
+    return new Map([...(value as Map<unknown, unknown>)].map(([k, v]) => [name(k, place), item(v, place)] as const));
+  };
+}
+
+/** A request as it crosses to another node. */
+export const searchRequest: Shape<SearchRequest> = members<SearchRequest>({
+  query: text(queryLimits.textBytesMax),
+  version: name,
+  patternType: name,
+  display: optional(natural),
+  chunkMatches: flag,
+  contextLines: natural,
+  lineBytesMax: word,
+  cutsAround: optional(flag),
+  diffType: choice(["commit", "diff"]),
+  refusesOwners: optional(flag),
+  defaultCount: optional(natural),
+  debug: flag,
+  receipt: choice(["none", "report", "strict"]),
+  duplicates: optional(flag),
+  groups: optional(members<WantedGroups>({ by: choice(groupKinds), countMax: atMost(groupCountMax) })),
+  patterns: nothing as Shape<never>,
+  explain: optional(flag),
+  near: optional(flag),
+  isForAllNodes: optional(flag),
+  // Of searches of a node itself.
+  scope: nothing as Shape<never>,
+  since: optional(dictionary(dictionary(name, termsMax), namesMax)),
+  viewer,
+  client: name,
+  origin: nothing as Shape<never>,
+});
