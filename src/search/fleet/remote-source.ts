@@ -922,14 +922,17 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     this.#waitAtLimit();
   }
 
-  /** Whoever owes nothing is not waited for. */
+  /**
+   * Whoever owes nothing is not waited for. A result with many lines comes in several batches, of which the first counts it, and may
+   * wait for the client: so whoever has counted something is.
+   */
   #waitAtLimit(): void {
     this.#limitWait?.cancel();
     if (this.#node.isHere === true) return;
     const graceMs = this.#search.request.receipt === "none" ? limitGraceMs : receiptGraceMs;
     this.#limitWait = callAfter(graceMs, () => {
       // One that goes on behind others may owe what they have counted.
-      const mayOwe = this.#isAdmitted && (this.#failovers > 0 || this.#counts.matches > this.#receivedMatches);
+      const mayOwe = this.#isAdmitted && (this.#failovers > 0 || this.#counts.matches > 0);
       if (this.#state === "closed" || mayOwe) return;
       this.#part = { ...this.#part, isRepeatable: false };
       this.#close();

@@ -473,6 +473,30 @@ t.test("a search that has found enough does not wait for a silent leaf", async (
   t.equal(source.part({ all: false, options: new Set() }, true).failures.count, 0);
 });
 
+t.test("at the limit a leaf is waited for until what it has counted is written", async (t) => {
+  const real = globalThis.setTimeout;
+  const waits: (() => void)[] = [];
+  t.teardown(() => {
+    globalThis.setTimeout = real;
+  });
+  const { say, heard, texts, ended, source } = site("x");
+  await say(prepared("x"));
+  const counted = { counts: counts(10, { isLimitHit: true }) };
+  globalThis.setTimeout = ((wait: () => void) => {
+    waits.push(wait);
+    return { unref: () => undefined };
+  }) as unknown as typeof setTimeout;
+  await say(batch(10, { ...counted, tally: tally([[idBase + 1, "r", "", 10, ""]]) }), '{"lines":1}');
+  t.ok(heard.some(({ kind }) => kind === "stop"));
+  t.equal(waits.length, 1);
+  for (const wait of waits) wait();
+  await say(batch(10, { ...counted, tally: { ...tally([]), contentMatches: 0 } }), '{"lines":2}');
+  await say({ ...end("x", 10), ...counted });
+  await ended;
+  t.same(texts, ['{"lines":1}', '{"lines":2}']);
+  source.release();
+});
+
 t.test("matches that a lost leaf counted and did not send are not counted", async (t) => {
   const { control, say, source, ended, breakOff } = site("x");
   await say(prepared("x"));
