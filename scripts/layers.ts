@@ -167,6 +167,12 @@ export const layers: readonly Layer[] = [
       "notifications of saved searches: a journal of changes, evaluation, a queue of deliveries to webhooks, chats and mail (`nodemailer`)",
   },
   {
+    folder: "fleet",
+    number: 8,
+    runsIn: "main",
+    holds: "the manifest that nodes share in a database: publishing, following, fences; loaded by no single host",
+  },
+  {
     folder: "browse",
     number: 9,
     runsIn: "main",

@@ -30,6 +30,15 @@ export interface CatalogChange {
   readonly removedHistoryIds?: readonly number[];
   /** The symbols that shards have from now on, by shard; undefined for none. Shards that are not live are ignored. */
   readonly symbols?: ReadonlyMap<number, SymbolRecord | undefined>;
+  /** What shards have from now on, live ones and added ones, whatever they had: as when a manifest is read anew. */
+  readonly restored?: ReadonlyMap<number, RestoredShard>;
+}
+
+/** A shard as a manifest has it. */
+export interface RestoredShard {
+  readonly record: ShardRecord;
+  /** In shared memory. */
+  readonly tombstones: Uint32Array | undefined;
 }
 
 /** A repository before and after a change; undefined before it is added. */
@@ -79,8 +88,9 @@ export function stageChange(change: CatalogChange, state: CatalogState): StagedC
   if (updated.size > 0 || nextShardId > shardIdBefore) records.push(writeCounters({ nextRepositoryId, nextShardId }));
   const shards = new Map<number, LiveShard>();
   for (const record of change.addedShards ?? []) {
-    records.push(writeShard(record));
-    shards.set(record.id, makeLiveShard(record, findRepository, undefined));
+    const shard = makeLiveShard(record, findRepository, change.restored?.get(record.id)?.tombstones);
+    records.push(writeShard(record), ...updateShard({ ...shard, tombstones: undefined }, shard));
+    shards.set(record.id, shard);
   }
   for (const shard of state.shards) {
     if (removedShards.has(shard.record.id)) {
@@ -117,6 +127,8 @@ function stageShard(
   removed: ReadonlySet<number>,
   findRepository: (id: number) => Repository | undefined,
 ): LiveShard | undefined {
+  const restored = change.restored?.get(shard.record.id);
+  if (restored !== undefined) return makeLiveShard(restored.record, findRepository, restored.tombstones);
   const added = change.tombstones?.get(shard.record.id) ?? [];
   const hidden = new Set(change.hidden?.get(shard.record.id));
   const isHidden = (id: number): boolean => removed.has(id) || hidden.has(id);

@@ -110,8 +110,8 @@ export function writeShard(record: ShardRecord): RecordChange {
 export function updateShard(before: LiveShard, after: LiveShard): RecordChange[] {
   const changes: RecordChange[] = [];
   if (after.record !== before.record) changes.push(writeShard(after.record));
-  if (after.tombstones !== before.tombstones && after.tombstones !== undefined) {
-    const value = Buffer.from(new Uint8Array(after.tombstones.buffer));
+  if (after.tombstones !== before.tombstones) {
+    const value = after.tombstones && Buffer.from(new Uint8Array(after.tombstones.buffer));
     changes.push({ key: tombstonePrefix + after.record.id, value });
   }
   return changes;

@@ -145,6 +145,11 @@ export class Catalog implements Manifest {
     this.#nextRepositoryId = Math.max(this.#nextRepositoryId, id + 1);
   }
 
+  /** The id that the next new repository gets. */
+  get nextRepositoryId(): number {
+    return this.#nextRepositoryId;
+  }
+
   get repositoryCount(): number {
     return this.#repositories.size;
   }

@@ -37,6 +37,7 @@ export const longTests: readonly string[] = [
   "fault-jobs",
   "fleet",
   "fleet-failover",
+  "shared-manifest",
   "attack-threads",
   "attack-main-thread",
   "attack-http",
@@ -321,7 +322,7 @@ export const items: readonly Item[] = [
     number: 37,
     what: "Nodes of a fleet that die, fall silent or lie",
     bound: "what they have is named, and the others answer",
-    tests: ["fleet", "fleet-failover", "remote-source", "node-connection", "result-marks"],
+    tests: ["fleet", "fleet-failover", "shared-manifest", "remote-source", "node-connection", "result-marks"],
     notShown: "networks that are cut between hosts",
   },
 ];

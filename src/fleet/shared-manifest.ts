@@ -1,0 +1,372 @@
+import { assert } from "../base/assert.js";
+import { errorMessage, TrawlError } from "../base/errors.js";
+import type { Log } from "../base/log.js";
+import { mapInSteps, resultWhileYielding } from "../base/yielding.js";
+import type { CatalogChange, RestoredShard, StagedChange } from "../catalog/catalog-change.js";
+import type { Catalog } from "../catalog/catalog.js";
+import { decodeChange, encodeChange, type ShardIds } from "../catalog/flip-format.js";
+import type { Flip, Manifest } from "../catalog/manifest.js";
+import { DatabaseError } from "../database/database.js";
+import type { Lease, Leases } from "../database/leases.js";
+import type { HistoryShardRecord } from "../model/history-record.js";
+import type { Repository } from "../model/repository.js";
+import type { ShardRecord } from "../model/shard-record.js";
+import type { Fence, PartitionRecords, SharedFlip, SharedRepository, SharedShard } from "./partition-records.js";
+
+/** A record of a shard, of texts or of a history, without the id that this node has given it. */
+type NamedRecord = Omit<ShardRecord, "id"> | Omit<HistoryShardRecord, "id">;
+
+/** The shards of this node, by the names that all nodes know. */
+export interface NodeShards {
+  /** The name of a stored shard. Equal shards have equal names. */
+  name(record: ShardRecord | HistoryShardRecord): string;
+  /** Stores a shard here that others have; resolves with its id. It is not live yet. */
+  bring(name: string, kind: SharedShard["kind"], record: NamedRecord): Promise<number>;
+}
+
+export interface SharedManifestServices {
+  readonly catalog: Catalog;
+  readonly records: PartitionRecords;
+  /** Of the table of partitions. */
+  readonly leases: Leases;
+  readonly shards: NodeShards;
+  readonly log: Log;
+}
+
+/** A flip has two texts of each repository, of about a kilobyte each: some hundred thousand repositories at once. */
+const flipCharactersMax = 2 ** 28;
+
+/** The database has not made a flip, because it is another node's turn, or because its state is another one. */
+class RefusedFlip extends TrawlError {
+  constructor() {
+    super(
+      "conflict",
+      "the database has refused a change of the index: another node has this partition, or has changed it",
+    );
+  }
+}
+
+/**
+ * The manifest of one partition, which the database has: a flip is decided there, by one statement that insists on holder, epoch, timeline
+ * and version, and then made in the catalog of this node, which is a copy. Flips that others have made are followed in order.
+ *
+ * - Only who holds the lease of the partition publishes. The lease says who should; the statement says who did.
+ * - A flip whose answer was lost is looked for by its id before anything else happens. Until that is known, the partition does
+ *   nothing.
+ * - A catalog that has what the database does not have, because the database fell back to an older copy, follows the database: it takes the
+ *   manifest as it is there.
+ * - What the database has made and the catalog has not, because this process ended between, is followed at the next start.
+ */
+export class SharedManifest implements Manifest {
+  readonly #services: SharedManifestServices;
+  /** Of live shards, by name. */
+  readonly #ids = new Map<string, number>();
+  /** Undefined while another node has the partition, or nobody. */
+  #lease: Lease | undefined;
+  /** Whether it had it last, and has not let it go. */
+  #hadLease = false;
+  /** A flip of which it is not known whether it was made. */
+  #doubt: { readonly fence: Fence; readonly flipId: string } | undefined;
+  /** Settles when the last of what was asked for is done. */
+  #queue: Promise<unknown> = Promise.resolve();
+
+  /** Caller guarantees: the catalog is loaded, and changed by nobody else. */
+  constructor(services: SharedManifestServices) {
+    this.#services = services;
+    const { catalog, shards } = services;
+    for (const { record } of catalog.shards()) this.#ids.set(shards.name(record), record.id);
+    for (const record of catalog.historyShards()) this.#ids.set(shards.name(record), record.id);
+  }
+
+  /** Whether this node may publish, as far as it knows. */
+  get isOwner(): boolean {
+    return this.#lease !== undefined && this.#services.leases.holds(this.#lease);
+  }
+
+  /** Takes the partition if it is free, and brings the catalog up to it. Resolves with whether this node has it. */
+  claim(): Promise<boolean> {
+    return this.#inTurn(() => this.#claim());
+  }
+
+  /** Brings the catalog up to the database. Resolves with whether anything was new. */
+  follow(): Promise<boolean> {
+    return this.#inTurn(() => this.#follow());
+  }
+
+  /** Lets another node have the partition. */
+  async release(): Promise<void> {
+    await this.#inTurn(async () => {
+      const lease = this.#lease;
+      this.#lease = undefined;
+      this.#hadLease = false;
+      if (lease !== undefined) await this.#services.leases.release(lease);
+    });
+  }
+
+  publish<Change extends CatalogChange>(makeChange: () => Change | Promise<Change>): Promise<Change> {
+    return this.#inTurn(async () => {
+      await this.#settleDoubt();
+      if (!this.isOwner) throw new TrawlError("conflict", "another node changes this part of the index: ask that node");
+      try {
+        return await this.#publish(makeChange);
+      } catch (error) {
+        // The database was taken over by another server, or this node was late and nobody has taken the partition.
+        if (!(error instanceof RefusedFlip) || !(await this.#claim())) throw error;
+        return await this.#publish(makeChange);
+      }
+    });
+  }
+
+  #publish<Change extends CatalogChange>(makeChange: () => Change | Promise<Change>): Promise<Change> {
+    const { catalog } = this.#services;
+    const made: { names: readonly (readonly [string, number])[]; removed: readonly string[] }[] = [];
+    return catalog
+      .flip(makeChange, async (flip, staged) => {
+        const shared = await this.#toShared(flip, staged);
+        await this.#decide(shared);
+        const { addedShards = [], addedHistory = [] } = flip.change;
+        const names = [...addedShards, ...addedHistory].map(
+          (one) => [this.#services.shards.name(one), one.id] as const,
+        );
+        made.push({ names, removed: shared.removedShards });
+      })
+      .then((change) => {
+        for (const { names, removed } of made) {
+          for (const name of removed) this.#ids.delete(name);
+          for (const [name, id] of names) this.#ids.set(name, id);
+        }
+        return change;
+      });
+  }
+
+  async #decide(flip: SharedFlip): Promise<void> {
+    const { records, leases, catalog, log } = this.#services;
+    const lease = this.#lease;
+    if (lease === undefined || !leases.holds(lease)) throw new RefusedFlip();
+    const { epoch, timeline } = lease;
+    const fence = { holder: leases.holder, epoch, timeline, version: catalog.position.version };
+    let isMade: boolean;
+    try {
+      isMade = await records.flip(fence, flip);
+    } catch (error) {
+      if (!(error instanceof DatabaseError) || !error.isUnknown) throw error;
+      log.warn({ flip: flip.id, error: errorMessage(error) }, "it is not known whether a flip was made");
+      this.#doubt = { fence, flipId: flip.id };
+      this.#lease = undefined;
+      isMade = await records.wasMade(fence, flip.id);
+      this.#doubt = undefined;
+      if (!isMade) throw error;
+    }
+    if (!isMade) throw new RefusedFlip();
+  }
+
+  /** Finds out what an earlier attempt could not. Rejects while the database does not say. */
+  async #settleDoubt(): Promise<void> {
+    const doubt = this.#doubt;
+    if (doubt !== undefined) {
+      await this.#services.records.wasMade(doubt.fence, doubt.flipId);
+      this.#doubt = undefined;
+    }
+    // Its outcome was learnt, by raising the epoch.
+    if (this.#lease === undefined && this.#hadLease) await this.#claim();
+  }
+
+  async #claim(): Promise<boolean> {
+    const { leases, records, catalog } = this.#services;
+    const lease = await leases.claim(String(records.partition));
+    this.#lease = lease;
+    this.#hadLease = lease !== undefined;
+    if (lease === undefined) return false;
+    await this.#follow();
+    const state = await records.state();
+    if (state !== undefined && state.nextRepositoryId > 1) catalog.reserveRepositoryId(state.nextRepositoryId - 1);
+    return true;
+  }
+
+  async #follow(): Promise<boolean> {
+    const { catalog, records } = this.#services;
+    const before = catalog.position;
+    for (;;) {
+      const { version, flipId } = catalog.position;
+      const flips = await records.flipsAfter(version, flipId);
+      if (flips === undefined) {
+        await this.#takeSnapshot();
+        return true;
+      }
+      if (flips.length === 0) return catalog.position !== before;
+      for (const flip of flips) {
+        assert(flip.version === catalog.position.version + 1, "flips are logged without gaps");
+        await this.#make(flip.change, { version: flip.version, flipId: flip.id });
+      }
+    }
+  }
+
+  /** Makes a flip of the log here. */
+  async #make(text: string, position: { readonly version: number; readonly flipId: string }): Promise<void> {
+    const { catalog } = this.#services;
+    const value = parse(text);
+    // Before anything is fetched for it.
+    decodeChange(value, { find: () => undefined, take: () => 0 });
+    const brought = new Map<string, number>();
+    const lookup: ShardIds = {
+      find: (name) => this.#ids.get(name),
+      take: (name) => {
+        const id = brought.get(name);
+        assert(id !== undefined, "a shard is brought before it becomes live");
+        return id;
+      },
+    };
+    for (const [kind, entries] of [
+      ["text", addedIn(value, "addedShards")],
+      ["history", addedIn(value, "addedHistory")],
+    ] as const)
+      for (const [name, record] of entries) brought.set(name, await this.#services.shards.bring(name, kind, record));
+    const change = decodeChange(value, lookup);
+    const removed = new Set([...(change.removedShardIds ?? []), ...(change.removedHistoryIds ?? [])]);
+    await catalog.follow(() => change, position);
+    this.#forget(removed);
+    for (const [name, id] of brought) this.#ids.set(name, id);
+  }
+
+  #forget(ids: ReadonlySet<number>): void {
+    if (ids.size === 0) return;
+    for (const [name, id] of this.#ids) if (ids.has(id)) this.#ids.delete(name);
+  }
+
+  /** Makes the catalog what the database has, whatever it had. */
+  async #takeSnapshot(): Promise<void> {
+    const { catalog, records, shards, log } = this.#services;
+    const repositories: SharedRepository[] = [];
+    const found = new Map<string, SharedShard>();
+    const state = await records.snapshot((someRepositories, someShards) => {
+      repositories.push(...someRepositories);
+      for (const one of someShards) found.set(one.name, one);
+    });
+    const position = { version: state?.version ?? 0, flipId: state?.flipId ?? "" };
+    log.warn({ partition: records.partition, before: catalog.position, after: position }, "the manifest was read anew");
+    const ids = new Set(repositories.map(({ id }) => id));
+    const removed = [...this.#ids].filter(([name]) => !found.has(name));
+    const addedShards: ShardRecord[] = [];
+    const addedHistory: HistoryShardRecord[] = [];
+    const restored = new Map<number, RestoredShard>();
+    const names: [string, number][] = [];
+    for (const { name, kind, record: text, tombstones } of found.values()) {
+      const record = parse(text) as NamedRecord;
+      const known = this.#ids.get(name);
+      const id = known ?? (await shards.bring(name, kind, record));
+      names.push([name, id]);
+      if (kind === "history") {
+        if (known === undefined) addedHistory.push({ ...(record as Omit<HistoryShardRecord, "id">), id });
+        continue;
+      }
+      const whole = { ...(record as Omit<ShardRecord, "id">), id };
+      if (known === undefined) addedShards.push(whole);
+      restored.set(id, { record: whole, tombstones: tombstones === null ? undefined : toWords(tombstones) });
+    }
+    const live = (id: number): boolean => catalog.shard(id) !== undefined;
+    await catalog.follow(
+      async () => ({
+        repositories: await resultWhileYielding(mapInSteps(repositories, ({ record }) => parse(record) as Repository)),
+        removedRepositoryIds: [...catalog.repositories()].map(({ id }) => id).filter((id) => !ids.has(id)),
+        addedShards,
+        addedHistory,
+        removedShardIds: removed.map(([, id]) => id).filter(live),
+        removedHistoryIds: removed.map(([, id]) => id).filter((id) => !live(id)),
+        restored,
+      }),
+      position,
+    );
+    for (const [name] of removed) this.#ids.delete(name);
+    for (const [name, id] of names) this.#ids.set(name, id);
+  }
+
+  /** All that the database keeps of a flip. */
+  async #toShared({ id, change }: Flip, staged: StagedChange): Promise<SharedFlip> {
+    const { catalog, shards } = this.#services;
+    const added = new Map([...(change.addedShards ?? []), ...(change.addedHistory ?? [])].map((one) => [one.id, one]));
+    const nameShard = (shardId: number): string => {
+      const record = added.get(shardId) ?? catalog.shard(shardId)?.record ?? catalog.historyShard(shardId);
+      // What is not live here is not live anywhere: a change ignores it.
+      return record === undefined ? `unknown ${shardId}` : shards.name(record);
+    };
+    const rows: SharedShard[] = [];
+    for (const [shardId, after] of staged.shards) {
+      const before = catalog.shard(shardId);
+      if (before !== undefined && before.record === after.record && before.tombstones === after.tombstones) continue;
+      rows.push({
+        name: nameShard(shardId),
+        kind: "text",
+        record: withoutId(after.record),
+        tombstones: after.tombstones === undefined ? null : toBase64(after.tombstones),
+      });
+    }
+    for (const record of change.addedHistory ?? [])
+      rows.push({ name: shards.name(record), kind: "history", record: withoutId(record), tombstones: null });
+    const names = new Set(rows.map(({ name }) => name));
+    assert(names.size === rows.length, "shards of one flip have different names");
+    const removed = [...(change.removedShardIds ?? []), ...staged.removedHistoryIds].map(nameShard);
+    for (const { id: addedId } of added.values()) {
+      const name = nameShard(addedId);
+      assert(!this.#ids.has(name) || removed.includes(name), "a shard that is added is not live already");
+    }
+    const whole = { ...change, removedHistoryIds: staged.removedHistoryIds };
+    const toRow = (one: Repository): string =>
+      JSON.stringify({ id: one.id, name: one.name, record: JSON.stringify(one) } satisfies SharedRepository);
+    const text = await resultWhileYielding(encodeChange(whole, nameShard));
+    const repositories = await resultWhileYielding(mapInSteps(change.repositories ?? [], toRow));
+    const shardRows = await resultWhileYielding(mapInSteps(rows, (row) => JSON.stringify(row)));
+    const characters = [text, ...repositories, ...shardRows].reduce((sum, { length }) => sum + length, 0);
+    if (characters > flipCharactersMax)
+      throw new TrawlError(
+        "content-too-large",
+        `a change of the index has ${characters} characters, and ${flipCharactersMax} are possible: add fewer repositories at once`,
+      );
+    return {
+      id,
+      change: text,
+      repositories: `[${repositories.join(",")}]`,
+      removedRepositoryIds: change.removedRepositoryIds ?? [],
+      shards: `[${shardRows.join(",")}]`,
+      // A shard that is built again as it was has the same name.
+      removedShards: removed.filter((name) => !names.has(name)),
+      nextRepositoryId: catalog.nextRepositoryId,
+    };
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#queue.then(work);
+    this.#queue = done.catch(() => undefined);
+    return done;
+  }
+}
+
+function withoutId({ id: _, ...record }: ShardRecord | HistoryShardRecord): string {
+  return JSON.stringify(record);
+}
+
+function toBase64(words: Uint32Array): string {
+  return Buffer.from(new Uint8Array(words.buffer, words.byteOffset, words.byteLength)).toString("base64");
+}
+
+/** In shared memory, as the catalog has them. */
+function toWords(text: string): Uint32Array {
+  const bytes = Buffer.from(text, "base64");
+  if (bytes.length % 4 !== 0) throw new TrawlError("storage", "the database has tombstones of a wrong length");
+  const shared = new Uint8Array(new SharedArrayBuffer(bytes.length));
+  shared.set(bytes);
+  return new Uint32Array(shared.buffer);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new TrawlError("storage", `the database has a record that is not JSON: ${errorMessage(cause)}`, { cause });
+  }
+}
+
+/** The shards that a flip adds, each with its record; `decodeChange` checks them. */
+function addedIn(value: unknown, member: "addedShards" | "addedHistory"): readonly [string, NamedRecord][] {
+  const entries = (value as Partial<Record<typeof member, unknown>> | null)?.[member];
+  return Array.isArray(entries) ? (entries as [string, NamedRecord][]) : [];
+}

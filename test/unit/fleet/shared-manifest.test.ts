@@ -1,0 +1,363 @@
+/** The manifest that a database has: the contract, followers, lost answers, fences, and a database that has fallen back. */
+import t, { type Test } from "tap";
+import { silentLog } from "../../../src/base/log.js";
+import { resultAtOnce } from "../../../src/base/yielding.js";
+import { Catalog } from "../../../src/catalog/catalog.js";
+import {
+  Database,
+  DatabaseError,
+  type QueryValue,
+  type Row,
+  type Transaction,
+} from "../../../src/database/database.js";
+import { Leases } from "../../../src/database/leases.js";
+import { PartitionRecords } from "../../../src/fleet/partition-records.js";
+import { SharedManifest } from "../../../src/fleet/shared-manifest.js";
+import { testRepository } from "../../support/engine.js";
+import { record, rounds, scaled } from "../../support/full-run.js";
+import {
+  type ManifestSite,
+  printCatalog,
+  randomChange,
+  testManifest,
+  testShardName,
+} from "../../support/manifest-contract.js";
+import { MemoryRecords } from "../../support/memory-records.js";
+import { databaseSettings, testDatabase, testPostgres, withoutPostgres } from "../../support/postgres.js";
+import { randomFrom } from "../../support/random.js";
+import { until } from "../../support/waiting.js";
+
+const skip = withoutPostgres;
+const partition = 3;
+
+/** A node: connections of its own, a catalog, and the manifest between them. */
+class TestNode implements ManifestSite {
+  readonly catalog: Catalog;
+  readonly manifest: SharedManifest;
+  readonly records: PartitionRecords;
+  readonly brought: string[] = [];
+  #nextId: number;
+
+  constructor(
+    readonly database: Database,
+    readonly holder: string,
+    readonly lengthMs = 60_000,
+    readonly store = new MemoryRecords(),
+    firstId = 1_000_000,
+  ) {
+    this.#nextId = firstId;
+    this.catalog = new Catalog(store);
+    resultAtOnce(this.catalog.load());
+    this.records = new PartitionRecords(database, partition);
+    this.manifest = new SharedManifest({
+      catalog: this.catalog,
+      records: this.records,
+      leases: new Leases(database, "partition", holder, lengthMs),
+      log: silentLog(),
+      shards: {
+        name: testShardName,
+        bring: async (name) => {
+          this.brought.push(name);
+          return this.#nextId++;
+        },
+      },
+    });
+  }
+
+  readonly reopened = async (): Promise<TestNode> => {
+    await this.manifest.release();
+    const next = new TestNode(this.database, `${this.holder}+`);
+    await next.manifest.claim();
+    return next;
+  };
+
+  /** What another node finds in the database, by its snapshot. */
+  async inDatabase(): Promise<string[]> {
+    const { version } = this.catalog.position;
+    await this.records.forget(version);
+    const reader = new TestNode(this.database, "reader");
+    await reader.manifest.follow();
+    return printCatalog(reader.catalog);
+  }
+
+  add(name: string): Promise<unknown> {
+    return this.manifest.publish(() => ({
+      repositories: [this.catalog.newRepository(testRepository(0, name), false)],
+    }));
+  }
+
+  get names(): readonly string[] {
+    return [...this.catalog.repositories()].map(({ name }) => name).sort();
+  }
+}
+
+async function owner(t: Test, lengthMs?: number): Promise<TestNode> {
+  const node = new TestNode(await testDatabase(t), "a/1", lengthMs);
+  t.equal(await node.manifest.claim(), true);
+  return node;
+}
+
+if (skip === false) {
+  testManifest(t, "PostgreSQL, followed by its log", owner);
+  testManifest(t, "PostgreSQL, read anew", async (t) => {
+    const node = await owner(t);
+    return Object.assign(node, {
+      reopened: async () => {
+        // Nobody can follow flips that are forgotten. The last one is kept.
+        await node.records.forget(node.catalog.position.version);
+        await node.manifest.release();
+        const next = new TestNode(node.database, "b/1");
+        await next.manifest.claim();
+        return next;
+      },
+    });
+  });
+}
+
+t.test("nodes that follow have the same, by their own numbers of shards", { skip }, async (t) => {
+  const a = await owner(t);
+  const b = new TestNode(a.database, "b/1");
+  const random = randomFrom(7);
+  for (let i = 0; i < 60; i++) {
+    await a.manifest.publish(() => randomChange(a.catalog, random));
+    if (random(4) === 0) await b.manifest.follow();
+  }
+  t.equal(await b.manifest.follow(), a.catalog.position.version > b.catalog.position.version || t.passing());
+  t.strictSame(b.catalog.position, a.catalog.position);
+  t.strictSame(printCatalog(b.catalog), printCatalog(a.catalog));
+  t.strictSame(await a.inDatabase(), printCatalog(a.catalog), "and so has who begins with what is there now");
+  t.equal(new Set(b.brought).size, b.brought.length, "each shard was fetched once");
+  t.equal(await b.manifest.follow(), false);
+  await t.rejects(b.add("host/x"), { code: "conflict" }, "who only follows publishes nothing");
+  t.equal(await b.manifest.claim(), false, "and does not take what somebody has");
+  await a.manifest.release();
+  t.equal(await b.manifest.claim(), true);
+  await b.add("host/from-b");
+  await t.rejects(a.add("host/x"), { code: "conflict" });
+  await a.manifest.follow();
+  t.strictSame(printCatalog(a.catalog), printCatalog(b.catalog));
+});
+
+/** A database of which a step can be disturbed. */
+class DisturbedDatabase extends Database {
+  /** Called with each query; what it returns is done instead of it. */
+  disturb: (sql: string, run: () => Promise<readonly Row[]>) => Promise<readonly Row[]> = (_, run) => run();
+
+  override query(sql: string, values: readonly QueryValue[] = []): Promise<readonly Row[]> {
+    return this.disturb(sql, () => super.query(sql, values));
+  }
+
+  override transaction<T>(work: (transaction: Transaction) => Promise<T>, isSnapshot = false): Promise<T> {
+    return super.transaction(
+      (transaction) =>
+        work({
+          query: (sql, values = []) => this.disturb(sql, () => transaction.query(sql, values)),
+        }),
+      isSnapshot,
+    );
+  }
+}
+
+async function disturbed(t: Test, schema: string): Promise<DisturbedDatabase> {
+  const database = new DisturbedDatabase(databaseSettings(await testPostgres(), { schema }));
+  t.teardown(() => database.close());
+  return database;
+}
+
+const isFlip = (sql: string): boolean => sql.startsWith("with flipped");
+const lost = (isUnknown = true): DatabaseError =>
+  new DatabaseError("the connection was lost", isUnknown, "", undefined);
+
+t.test("a flip whose answer is lost was made, or can never be made any more", { skip }, async (t) => {
+  const { schema } = await testDatabase(t);
+  const database = await disturbed(t, schema);
+  const node = new TestNode(database, "a/1");
+  await node.manifest.claim();
+  await node.add("host/0");
+
+  database.disturb = async (sql, run) => {
+    const rows = await run();
+    if (isFlip(sql)) throw lost();
+    return rows;
+  };
+  await node.add("host/1");
+  database.disturb = (_, run) => run();
+  t.strictSame(node.names, ["host/0", "host/1"], "it was made, and is there");
+  await node.add("host/2");
+  t.equal(node.catalog.position.version, 3);
+
+  // It was sent, and arrives when the node has already looked for it.
+  let late: (() => Promise<readonly Row[]>) | undefined;
+  database.disturb = (sql, run) => {
+    if (!isFlip(sql)) return run();
+    late = run;
+    return Promise.reject(lost());
+  };
+  await t.rejects(node.add("host/3"), { code: "storage" });
+  database.disturb = (_, run) => run();
+  t.strictSame(await late?.(), [], "it is refused");
+  t.strictSame(node.names, ["host/0", "host/1", "host/2"]);
+  await node.add("host/4");
+  t.strictSame(await node.inDatabase(), printCatalog(node.catalog));
+
+  // Nothing is known at all for a while: the partition does nothing.
+  database.disturb = async (sql, run) => {
+    if (isFlip(sql)) await run();
+    throw lost(isFlip(sql));
+  };
+  await t.rejects(node.add("host/5"), { code: "storage" });
+  await t.rejects(node.add("host/6"), { code: "storage" });
+  database.disturb = (_, run) => run();
+  t.notOk(node.names.includes("host/5"));
+  await node.add("host/7");
+  t.strictSame(node.names, ["host/0", "host/1", "host/2", "host/4", "host/5", "host/7"], "what was made is followed");
+  t.strictSame(await node.inDatabase(), printCatalog(node.catalog));
+});
+
+t.test("an owner that was paused for longer than its lease never flips", { skip }, async (t) => {
+  const { schema } = await testDatabase(t);
+  const slow = await disturbed(t, schema);
+  const other = await disturbed(t, schema);
+  const random = randomFrom(6);
+  const lengthMs = 40;
+  const count = scaled(12, 100);
+  let [refused, made] = [0, 0];
+  let a = new TestNode(slow, "a/0", lengthMs);
+  let b = new TestNode(other, "b/0", lengthMs);
+  for (const i of rounds(count)) {
+    // The lease of the other one is over, or given back.
+    await until("a has the partition", () => a.manifest.claim());
+    const { epoch: before } = (await a.records.state()) ?? { epoch: 0 };
+    // At this step of what it does, before it or after it, a stands still until b has published.
+    let stepsLeft = random(4);
+    const isAfter = random(2) === 0;
+    let isPaused = false;
+    const pause = async (): Promise<void> => {
+      isPaused = true;
+      await until("b has the partition", () => b.manifest.claim());
+      await b.add(`host/b${i}`);
+    };
+    const step = async <T>(run: () => Promise<T>): Promise<T> => {
+      const isHere = stepsLeft-- === 0;
+      if (isHere && !isAfter) await pause();
+      const result = await run();
+      if (isHere && isAfter) await pause();
+      return result;
+    };
+    slow.disturb = (_, run) => step(run);
+    for (let n = 0; !isPaused; n++)
+      await step(() => Promise.resolve())
+        .then(() => a.add(`host/a${i}.${n}`))
+        .catch(() => undefined);
+    const after = await a.add(`host/late${i}`).then(
+      () => "made",
+      () => "refused",
+    );
+    slow.disturb = (_, run) => run();
+    if (after === "made") made++;
+    else refused++;
+    const log = await other.query(
+      "select version::float8 as version, epoch::float8 as epoch from flip order by version",
+    );
+    const epochs = log.map((row) => Number(row["epoch"]));
+    t.strictSame(
+      epochs,
+      [...epochs].sort((x, y) => x - y),
+      `round ${i}: no flip of an earlier epoch after a later one`,
+    );
+    t.strictSame(
+      log.map((row) => Number(row["version"])),
+      [...epochs.keys()].map((n) => n + 1),
+      "without gaps",
+    );
+    t.ok(Number(epochs.at(-1)) > before || after === "refused");
+    await b.manifest.follow();
+    await a.manifest.follow();
+    t.strictSame(printCatalog(a.catalog), printCatalog(b.catalog));
+    await b.manifest.release();
+    if (random(3) === 0)
+      [a, b] = [new TestNode(slow, `a/${i + 1}`, lengthMs), new TestNode(other, `b/${i + 1}`, lengthMs)];
+  }
+  t.ok(refused > 0, `${refused} refused, ${made} made`);
+  record(37, "owners that were paused for longer than their lease, at random steps", `${count}; 0 flips of old epochs`);
+});
+
+t.test("a database that has fallen back: the node follows it, and goes on", { skip }, async (t) => {
+  const a = await owner(t);
+  const { database } = a;
+  const random = randomFrom(10);
+  const tables = ["partition", "flip", "repository", "shard"];
+  for (let i = 0; i < 25; i++) await a.manifest.publish(() => randomChange(a.catalog, random));
+  await a.add("host/kept");
+  const kept = printCatalog(a.catalog);
+  const fallBack = async (): Promise<void> => {
+    await database.query("truncate partition, flip, repository, shard");
+    for (const table of tables) await database.query(`insert into ${table} select * from old_${table}`);
+  };
+  for (const table of tables) await database.query(`create table old_${table} as table ${table}`);
+  const dead = new Map(a.catalog.shards().map(({ record: { id } }) => [id, [1, 2, 3, 35]]));
+  await a.manifest.publish(() => ({ tombstones: dead }));
+  for (let i = 0; i < 8; i++) await a.manifest.publish(() => randomChange(a.catalog, random));
+  t.ok(a.catalog.shards().some(({ record: { id } }) => dead.has(id)));
+  await a.add("host/lost");
+  const { version } = a.catalog.position;
+  await fallBack();
+  await a.manifest.follow();
+  t.strictSame(printCatalog(a.catalog), kept, "it has what the database has");
+  t.ok(a.catalog.position.version < version);
+
+  // It has not noticed when it publishes, as the same owner.
+  await a.add("host/lost");
+  await a.add("host/lost, too");
+  await fallBack();
+  await a.add("host/next");
+  t.strictSame(await a.inDatabase(), printCatalog(a.catalog));
+  t.ok(a.names.includes("host/next") && !a.names.includes("host/lost"));
+
+  // It has not noticed when it publishes, and the database has as many flips as before, but others.
+  await fallBack();
+  const b = new TestNode(database, "b/1");
+  await database.query("update partition set until = '-infinity'");
+  t.equal(await b.manifest.claim(), true);
+  await b.add("host/of-b");
+  t.equal(b.catalog.position.version, a.catalog.position.version);
+  await b.manifest.release();
+  await a.add("host/of-a");
+  t.ok(a.names.includes("host/of-b") && !a.names.includes("host/next"));
+  await b.manifest.follow();
+  t.strictSame(printCatalog(a.catalog), printCatalog(b.catalog));
+});
+
+t.test("a name is in one partition, and ids of repositories go on at the next owner", { skip }, async (t) => {
+  const a = await owner(t);
+  await a.add("host/a");
+  await a.database.query("insert into partition (id, version) values (9, 0)");
+  await a.database.query("insert into repository values (9, 1, 'host/b', '{}')");
+  await t.rejects(a.add("host/b"), { code: "storage", sqlState: "23505" });
+  t.strictSame(a.names, ["host/a"]);
+  // A repository takes over the name of one that goes with it.
+  await a.manifest.publish(() => ({
+    removedRepositoryIds: [...a.catalog.repositories()].map(({ id }) => id),
+    repositories: [a.catalog.newRepository(testRepository(0, "host/c"), false)],
+  }));
+  const [{ id = 0 } = {}] = [...a.catalog.repositories()];
+  await a.manifest.publish(() => ({ removedRepositoryIds: [id] }));
+  const b = await a.reopened();
+  await b.add("host/d");
+  t.ok([...b.catalog.repositories()].every((repository) => repository.id > id));
+});
+
+t.test(
+  "records of the database that cannot be read stop the node that follows, and change nothing",
+  { skip },
+  async (t) => {
+    const a = await owner(t);
+    await a.add("host/a");
+    const b = new TestNode(a.database, "b/1");
+    for (const change of ["{", "[]", '{"repositories":[1]}', '{"addedShards":[["x"]]}', '{"soon":[]}']) {
+      await a.database.query("update flip set change = $1", [change]);
+      await t.rejects(b.manifest.follow(), { code: "storage" }, change);
+      t.strictSame([b.names, b.catalog.position.version, b.brought], [[], 0, []]);
+    }
+  },
+);
