@@ -148,7 +148,7 @@ CountEnd countDocuments(CountJob& job) {
   if (!counts.fits(job.countsLength)) return CountEnd::misuse;
   const uint32_t* leftOutEnd = job.leftOut.data + job.leftOut.length;
   for (size_t at = 0; at + 2 <= job.found.length; at += 2) {
-    const uint32_t document = job.found[at], rows = job.found[at + 1] & ~rowsInPath;
+    const uint32_t document = job.found[at], rows = job.found[at + 1] & ~rangesInPath;
     Repository repository;
     if (document >= table.documentRepository.length || !repositoryOf(table, document, repository)) return CountEnd::misuse;
     const DocumentInfo info = {table.documentInfo[document]};
@@ -158,7 +158,7 @@ CountEnd countDocuments(CountJob& job) {
     job.matchCount += count;
     if (job.matchCount > job.countMax) return CountEnd::tooMany;
     job.contentMatches += rows;
-    job.pathMatches += rows == 0 || (job.found[at + 1] & rowsInPath) != 0;
+    job.pathMatches += rows == 0 || (job.found[at + 1] & rangesInPath) != 0;
     counts.add(document, info, count);
   }
   return CountEnd::counted;

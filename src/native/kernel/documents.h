@@ -58,7 +58,7 @@ struct ListJob {
 
 struct CountJob {
   DocumentTable table;
-  // Pairs: a document, and its number of rows, with `rowsInPath` if its path has some.
+  // Pairs: a document, and its number of rows, with `rangesInPath` if its path has some.
   WordList found;
   // Ascending.
   WordList leftOut;
@@ -71,7 +71,7 @@ struct CountJob {
   uint64_t pathMatches;
 };
 
-constexpr uint32_t rowsInPath = 0x80000000;
+constexpr uint32_t rangesInPath = 0x80000000;
 
 enum class CountEnd {
   counted,

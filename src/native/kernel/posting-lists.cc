@@ -55,12 +55,6 @@ size_t findLists(const PostingLists& shard, Text literal, uint32_t* lists) {
   return found;
 }
 
-// Another list is intersected only while it has fewer bytes than this many times the number of remaining units.
-constexpr size_t mergeBytesPerUnit = 64;
-
-// At most this many lists are intersected with the first: more would rule out almost nothing.
-constexpr size_t mergedListsMax = 5;
-
 size_t unitsOfLists(Text postings, const uint32_t* starts, size_t startCount, const uint32_t* lists, size_t listCount,
                     uint32_t* units, size_t room) {
   size_t count = 0;

@@ -76,6 +76,12 @@ struct PostingLists {
 // literal. Returns how many it wrote into `lists`, which must have room for one per trigram; 0 if a trigram has none.
 size_t findLists(const PostingLists& shard, Text literal, uint32_t* lists);
 
+// Another list is intersected only while it has fewer bytes than this many times the number of remaining units.
+constexpr size_t mergeBytesPerUnit = 64;
+
+// At most this many lists are intersected with the first: more would rule out almost nothing.
+constexpr size_t mergedListsMax = 5;
+
 // Decodes the first of `lists` into `units`, and intersects it with the others as long as that pays. Returns the number
 // of units, or `noRoom` if `units` is too short or a list does not lie within `postings`.
 size_t unitsOfLists(Text postings, const uint32_t* starts, size_t startCount, const uint32_t* lists, size_t listCount,

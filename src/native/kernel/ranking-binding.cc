@@ -222,6 +222,7 @@ class ShardsRanking {
     BestScores scores(limits_);
     size_t count = 0;
     uint64_t work = 0;
+    job_.listWork = &work;
     uint32_t taken;
     while (work <= workMax_ && hasRoom() && !job_.stop.areSet() && take(taken)) {
       count++;

@@ -49,6 +49,8 @@ constexpr size_t varintBytesMax = 5;
 // The work between two checks of the stop flag, about a millisecond: bytes that are read once or twice, where a document
 // counts as many, and so does a row.
 constexpr size_t workBetweenChecks = 1 << 17;
+// To decode a byte of a posting list takes as long as to scan so many of text.
+constexpr size_t postingWork = 8;
 constexpr size_t documentWork = 256, rowWork = 16, pathRowWork = 64;
 // The ranges of documents that are no longer kept are forgotten when there are so many words.
 constexpr size_t arenaWordsMin = 1 << 18;
@@ -208,7 +210,6 @@ class ShardRanker {
 
   // Looks up the literal in the posting lists and the paths of the shard.
   void bind(const RankedLeaf& given) {
-    checkStop();
     leaves_.emplace_back();
     Leaf& leaf = leaves_.back();
     leaf.given = &given;
@@ -224,7 +225,8 @@ class ShardRanker {
     if (given.inPath) findPaths(leaf);
   }
 
-  static void findUnits(const PostingSections& sections, Text literal, uint32_t unitCount, Numbers& units, size_t& cost) {
+  void findUnits(const PostingSections& sections, Text literal, uint32_t unitCount, Numbers& units, size_t& cost) const {
+    checkStop();
     uint32_t lists[overlapBytes];
     const Text start = {literal.data, std::min(literal.length, overlapBytes)};
     const size_t count = findLists({sections.keys.data, sections.starts.data, sections.keys.length}, start, lists);
@@ -235,6 +237,11 @@ class ShardRanker {
     cost = to - from;
     require(cost <= varintBytesMax * unitCount);
     units.resize(cost);
+    // Others are intersected as long as that is worth it: at most as many bytes for each unit.
+    for (size_t i = 0; i < std::min(count, mergedListsMax + 1); i++) {
+      const size_t bytes = sections.starts[lists[i] + 1] - sections.starts[lists[i]];
+      *job_.listWork += postingWork * std::min(bytes, cost * mergeBytesPerUnit);
+    }
     const size_t found = unitsOfLists(sections.bytes, sections.starts.data, sections.starts.length, lists, count, units.data(), cost);
     require(found != noRoom);
     units.resize(found);
@@ -265,6 +272,7 @@ class ShardRanker {
     if (!mayBeInPaths(leaf.given->literal)) return;
     const uint32_t length = static_cast<uint32_t>(shard_.paths.length);
     const uint32_t range[] = {0, length, length, 0};
+    *job_.listWork += length;
     scan(leaf, shard_.paths, range, 1, true);
     const size_t documentCount = shard_.documentCount();
     for (size_t row = 0; row < leaf.rowCount; row++) {

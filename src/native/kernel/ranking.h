@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "documents.h"
 #include "loops.h"
 #include "score.h"
 #include "stop-flags.h"
@@ -131,9 +132,10 @@ struct RankJob {
   // Pairs: a document, and its number of rows, with `rangesInPath` if its path has some.
   uint32_t* found;
   size_t foundLength;
+  // What was read of posting lists and paths is added to it, as the bytes of text that take as long.
+  uint64_t* listWork;
 };
 
-constexpr uint32_t rangesInPath = 0x80000000;
 constexpr uint32_t rangesUnknown = 0xffffffff;
 constexpr size_t keptWordCount = 5;
 // The ranges of a document with more are not kept.
