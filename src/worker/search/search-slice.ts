@@ -667,7 +667,7 @@ export class RankSlice {
     list.forget(from);
     while (list.count < end && !this.#control.isStopped) {
       if (list.count > from && performance.now() - beganMs > listMs) break;
-      const isReady = list.count >= from && this.#opened.isVerified(rows[list.count]);
+      const isReady = list.count >= from && this.#opened.isReady(rows[list.count]);
       if (!isReady || !this.#listOpen(list)) list.add(undefined);
     }
   }

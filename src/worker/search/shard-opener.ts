@@ -34,6 +34,8 @@ export class ShardOpener {
   /** By shard, or by value in the revision cache, whose ids differ from those of shards. */
   readonly #symbols = new BoundedMap<number, OpenedSymbols>(symbolBytesMax, weighSymbols);
   #symbolFaultCount = 0;
+  /** Shards that are so small that LMDB copies them, as far as this thread has opened them. */
+  readonly #copied = new BoundedMap<number, true>(copiedCountMax, () => 1);
 
   constructor(store: ShardStore, arena: SharedArrayBuffer) {
     this.#store = store;
@@ -58,17 +60,23 @@ export class ShardOpener {
     reader.requireChecksum(table.checksum(row));
     this.#verifyOnce(reader, table, row, "index");
     fillColumnOnce(reader, table.filterColumn(row), new ShardFilter(filter));
+    const isInPlace = isMapped(bytes);
+    if (!isInPlace) this.#copied.set(id, true);
     return {
       reader,
       summaries: table.repositorySummaries(row),
       tombstones: table.tombstones(row),
       checkContent: () => this.#verifyOnce(reader, table, row, "content"),
-      isInPlace: isMapped(bytes),
+      isInPlace,
     };
   }
 
-  /** Whether the shard and its symbols need not be verified any more. */
-  isVerified(table: ShardTable, row: number): boolean {
+  /**
+   * Whether the shard can be opened and stay open: it and its symbols need not be verified any more, and its bytes are not
+   * known to be copied.
+   */
+  isReady(table: ShardTable, row: number): boolean {
+    if (this.#copied.get(table.shardId(row)) === true) return false;
     const { faultCount } = this;
     const isDone = (part: ShardPart): boolean => table.isVerified(row, part, faultCount);
     return isDone("index") && isDone("content") && (table.symbols(row) === undefined || isDone("symbols"));
@@ -194,9 +202,9 @@ export class TaskShards {
     return this.isLive(row) ? this.#table.shardId(row) : this.#cached(row).id;
   }
 
-  /** Whether nothing of the shard has to be verified when it is opened. */
-  isVerified(row: number): boolean {
-    return !this.isLive(row) || this.#opener.isVerified(this.#table, row);
+  /** Whether nothing of the shard has to be verified when it is opened, and it may then stay open. */
+  isReady(row: number): boolean {
+    return !this.isLive(row) || this.#opener.isReady(this.#table, row);
   }
 
   /** Throws `corrupt-shard` when the shard is missing or damaged. */
@@ -258,6 +266,9 @@ const copiedShare = 1 / 4;
 /** Of the tables of a reader: three words for each part, and their objects. */
 const bytesPerPart = 12;
 const readerBytes = 4096;
+
+/** So many small shards are remembered; others are opened once more than necessary. */
+const copiedCountMax = 4096;
 
 /** The symbols of a shard that a thread has opened. */
 interface OpenedSymbols {
