@@ -29,7 +29,8 @@ export function remoteRecord(match: StreamMatch): Repository {
     credential: "",
     fork: match.fork === true,
     archived: match.archived === true,
-    private: match.private === true,
+    // Only results for repositories say it; whoever shows less of private ones must not show too much of this one.
+    private: match.type !== "repo" || match.private === true,
     readers: [],
     stars: match.repoStars ?? 0,
     description: match.description ?? "",

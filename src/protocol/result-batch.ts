@@ -137,6 +137,8 @@ export interface MarkOptions {
   readonly secret: Uint8Array;
   /** Memory of `SentMarks`: results that another process has counted. Undefined if there are none. */
   readonly sent: SharedArrayBuffer | undefined;
+  /** The number of this run of the search, from 1 on: threads may not have left the one before. */
+  readonly run: number;
 }
 
 /** What a batch tells besides its results. */
@@ -279,12 +281,6 @@ export class SentMarks {
     return this.#words[this.#words.length - 1];
   }
 
-  /** Forgets what is found, because the search begins again. */
-  restart(): void {
-    const words = this.#words;
-    for (let at = markWords; at < words.length - 1; at += markWords + 1) if (words[at] === 2) words[at] = 1;
-  }
-
   add(records: Uint32Array): void {
     for (let at = 0; at < records.length; at += markWords) this.#add(records, at);
   }
@@ -296,10 +292,15 @@ export class SentMarks {
       : { shownRows: this.#words[at + 2], rowsDone: this.#words[at + 3] };
   }
 
-  /** Whether this is the first call for the result. */
-  settle(hash: Uint32Array): boolean {
-    const at = this.#find(hash[0], hash[1]);
-    return Atomics.compareExchange(this.#words, at + markWords, 1, 2) === 1;
+  /** Whether this is the first call for the result in this run of the search. */
+  settle(hash: Uint32Array, run: number): boolean {
+    const at = this.#find(hash[0], hash[1]) + markWords;
+    // One more than the last run that has found it.
+    for (;;) {
+      const found = Atomics.load(this.#words, at);
+      if (found > run) return false;
+      if (Atomics.compareExchange(this.#words, at, found, run + 1) === found) return true;
+    }
   }
 
   #add(records: Uint32Array, from: number): void {

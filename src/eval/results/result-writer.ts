@@ -70,6 +70,7 @@ export class ResultWriter {
   readonly #marks: ResultMarks | undefined;
   /** What another process has sent; undefined unless this one goes on behind it. */
   readonly #sent: SentMarks | undefined;
+  readonly #run: number;
   readonly #cursor = new Uint32Array(symbolCursorWords);
   /** Their number only. */
   readonly #countedPathRows = new Rows(0);
@@ -101,6 +102,7 @@ export class ResultWriter {
     this.#templates = new ResultTemplates(options.receipt, options.idBase, marks?.secret);
     this.#marks = marks && new ResultMarks();
     this.#sent = marks?.sent && new SentMarks(marks.sent);
+    this.#run = marks?.run ?? 0;
     this.#digest = options.receipt ? new BatchDigest(kernel, this.#templates, this.#results) : undefined;
     this.#groups = options.claims && new ContentGroups(options.claims, control);
     this.#counter = options.group && new GroupCounter(options);
@@ -286,7 +288,8 @@ export class ResultWriter {
     if (this.#sent === undefined) return undefined;
     const hash = this.#templates.markHash(document, this.#templates.find(summary, revision));
     const sent = this.#sent.find(hash);
-    if (sent !== undefined && sent.rowsDone !== allWritten && this.#sent.settle(hash)) this.#control.settleSent();
+    if (sent !== undefined && sent.rowsDone !== allWritten && this.#sent.settle(hash, this.#run))
+      this.#control.settleSent();
     return sent;
   }
 

@@ -30,7 +30,7 @@ import type { PinnedRevision } from "../source/search-fleet.js";
 import { frameLimits } from "../../wire/frames.js";
 import type { Listed, SearchPart } from "../source/search-part.js";
 import { searchPlan, searchRequest } from "./plan-shape.js";
-import type { OrderKey } from "./result-order.js";
+import { type OrderKey, sections } from "./result-order.js";
 
 /**
  * What is said over a channel of one search.
@@ -326,7 +326,23 @@ const preparedHead = object({
 const keyPart: Shape<number | string> = (value, place) =>
   typeof value === "number" && Number.isFinite(value) ? value : keyText(value, place);
 const keyText = text(64 * 1024);
-const orderKey: Shape<OrderKey> = list(keyPart, 8);
+const orderKeyParts = list(keyPart, 8);
+/** Which section a place is in comes first; of each section, all places have the same types. */
+const orderKey: Shape<OrderKey> = (value, place) => {
+  const key = orderKeyParts(value, place);
+  const types = placeTypes[key[0] as keyof typeof placeTypes];
+  const isOne = types !== undefined && (key.length === 1 || key.length === types.length);
+  if (!isOne || !key.every((part, i) => typeof part === types[i]))
+    throw new TrawlError("bad-request", `${place} must be a place in the order of results`);
+  return key;
+};
+const placeTypes: Readonly<Record<number, readonly string[] | undefined>> = {
+  [sections.repositories]: ["number", "number", "number", "number"],
+  [sections.ranked]: ["number", "number", "number", "number", "string", "string", "number"],
+  [sections.others]: ["number"],
+  [sections.histories]: ["number", "number", "number"],
+  [sections.end]: ["number"],
+};
 
 const batchHead = object({
   kind: choice(["batch"]),
@@ -342,8 +358,8 @@ const batchHead = object({
   isPart: flag,
 });
 
-/** How many of its shards would be ranked. */
-const rankableHead = object({ kind: choice(["rankable"]), shardCount: natural });
+/** How many of its shards would be ranked. Sums over all nodes stay exact. */
+const rankableHead = object({ kind: choice(["rankable"]), shardCount: atMost(2 ** 24) });
 
 /** No result before this place follows. */
 const turnHead = object({ kind: choice(["turn"]), at: orderKey, counts });

@@ -207,7 +207,7 @@ export class FleetNodes implements SearchFleet {
     const sources: SearchSource[] = [];
     try {
       const open = (receiver: FrameReceiver): Channel => this.#openHere(receiver);
-      const own: RemoteNode = { name: identity.node, idBase: this.idBase, isHere: true, open };
+      const own: RemoteNode = { name: identity.node, idBase: this.idBase, open };
       sources.push(new RemoteSource(search, root, [own], shared));
       for (const group of this.#groups) {
         const [first, ...others] = this.#inOrder(group);

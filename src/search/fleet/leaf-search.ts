@@ -102,6 +102,7 @@ export class LeafSearch implements FrameReceiver {
   #running: Running | undefined;
   /** Runs that have not ended, the present one among them. */
   #runCount = 0;
+  #runNumber = 0;
   #isPreparing = false;
   #hasEnded = false;
   /** Whether nobody listens any more. */
@@ -329,7 +330,6 @@ export class LeafSearch implements FrameReceiver {
     const { matchCountMax = 0, displayCountMax = 0, optionsMax } = this.#go ?? {};
     const control = ControlBlock.allocate(this.#environment.workerCount, ask.creditBytes, creditWaitMs);
     const sent = this.#sent?.marks;
-    sent?.restart();
     control.awaitSent(sent?.unwrittenCount ?? 0);
     const countMax = optionsMax ?? plan.resultOptions.map(() => undefined);
     const resultLimits = plan.resultOptions.length === 1 ? undefined : makeResultLimits(countMax);
@@ -338,7 +338,9 @@ export class LeafSearch implements FrameReceiver {
     const stopped = new Promise<undefined>((onStopped) => {
       resolve = () => onStopped(undefined);
     });
-    const marks = ask.hasMarks ? { secret: Uint8Array.from(secret), sent: sent?.memory } : undefined;
+    const marks = ask.hasMarks
+      ? { secret: Uint8Array.from(secret), sent: sent?.memory, run: ++this.#runNumber }
+      : undefined;
     const search = { request, plan, limits, control, claims: undefined, startedMs: performance.now(), marks };
     const isCurrent = (): boolean => this.#running === running;
     const root = {

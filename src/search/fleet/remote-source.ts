@@ -74,8 +74,6 @@ export interface RemoteNode {
   readonly name: string;
   /** Its repositories have ids from here on. */
   readonly idBase: number;
-  /** Whether it is in this process, and cannot be silent. */
-  readonly isHere?: boolean;
   open(receiver: FrameReceiver): Channel;
 }
 
@@ -97,6 +95,15 @@ type Told<Kind extends CoordinatorMessage["kind"]> = Extract<CoordinatorMessage,
 
 /** What has a place in the order of results. */
 type PlacedMessage = Message<"batch" | "found" | "commits" | "turn" | "end">;
+
+/** Where each of them may be. */
+const heldIn: Readonly<Record<PlacedMessage["kind"], readonly unknown[]>> = {
+  batch: [sections.ranked, sections.others],
+  found: [sections.repositories, sections.others, sections.histories],
+  commits: [sections.histories],
+  turn: [sections.ranked, sections.others, sections.histories],
+  end: [sections.end],
+};
 
 /**
  * The source of a search that is a node, or several that have the same repositories, of which one is asked: it tells the node,
@@ -410,7 +417,14 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     const left = this.#findLeft();
     const count = countMatches(message.tally);
     const isCountedOnly = this.#isNothingShown(left);
-    const fits = count <= left.matches && (isCountedOnly || count <= left.displayed);
+    // What the leaf has counted of basic queries may be ahead of this batch, and cannot be told apart.
+    const taken = (message.counts.taken ?? []).map((now, i) => now - (this.#counts.taken?.[i] ?? 0));
+    const fits =
+      count <= left.matches &&
+      (isCountedOnly || count <= left.displayed) &&
+      left.taken.every((max, i) => max === undefined || (taken[i] >= 0 && taken[i] <= max));
+    if (fits) this.#addTaken(left.taken.map((max, i) => (max === undefined ? 0 : taken[i])));
+    if (fits && message.counts.taken !== undefined) this.#counts = { ...this.#counts, taken: message.counts.taken };
     if (!fits && !this.#isLimitReached)
       this.#lose("the time was over before it could be asked for what was left of the limit");
     if (count > 0 || message.document !== this.#document) this.#showDocument(message.document, fits && !isCountedOnly);
@@ -443,6 +457,7 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     const { first } = this.#held;
     if (first !== undefined) this.#reached = findPlace(first.message);
     this.#held.clear();
+    this.#tallies = { parts: [], headBytes: 0 };
     this.#granted = { matches, displayed, taken };
     this.#isRestarting = true;
     this.#sentLate.clear();
@@ -663,8 +678,11 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     const place = findPlace(message);
     require(compareKeys(this.#reached, place) <= 0, `a message ${message.kind} that is out of order`);
     require(!this.#held.hasEnd, `a message ${message.kind} after the end`);
+    require(heldIn[message.kind].includes(place[0]), `a message ${message.kind} in a section that has none`);
     if (message.kind === "batch")
       require((place[0] === sections.ranked) === (message.document !== undefined), "a batch of no document");
+    // One that ranks nothing more keeps no other from ranking.
+    if (Number(place[0]) > sections.ranked) this.#shared.order.rankable(this.#number, 0);
     if ("counts" in message) this.#addCost(message.counts);
     this.#reached = place;
     // What it has found is not wanted any more.
@@ -928,7 +946,6 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
    */
   #waitAtLimit(): void {
     this.#limitWait?.cancel();
-    if (this.#node.isHere === true) return;
     const graceMs = this.#search.request.receipt === "none" ? limitGraceMs : receiptGraceMs;
     this.#limitWait = callAfter(graceMs, () => {
       // One that goes on behind others may owe what they have counted.
@@ -974,6 +991,7 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     this.#isCountedOnly = false;
     this.#document = undefined;
     this.#isRestarting = false;
+    this.#mayRank = false;
     this.#gone = undefined;
     this.#foundCount = 0;
     this.#cost = noCounts;

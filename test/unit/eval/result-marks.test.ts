@@ -142,12 +142,15 @@ t.test("searches that go on behind others find what one search finds", async (t)
   const property = fc.property(documents, setting, (files, { query, cuts, losses, credit, ...sizes }) => {
     const given = { ...sizes, onDigest: () => undefined, ...(credit === undefined ? {} : { credit }) };
     const whole = search(files, cuts[0], query, given);
-    const first = search(files, cuts[0], query, { ...given, marks: { secret, sent: undefined } });
+    const first = search(files, cuts[0], query, { ...given, marks: { secret, sent: undefined, run: 1 } });
     if (!isDeepStrictEqual(first.results, whole.results)) return false;
     const passed = first.batches.slice(0, losses[0]);
-    const second = search([...files].reverse(), cuts[1], query, { ...given, marks: { secret, sent: sentIn(passed) } });
+    const second = search([...files].reverse(), cuts[1], query, {
+      ...given,
+      marks: { secret, sent: sentIn(passed), run: 1 },
+    });
     const passedThen = [...passed, ...second.batches.slice(0, losses[1])];
-    const third = search(files, cuts[2], query, { ...given, marks: { secret, sent: sentIn(passedThen) } });
+    const third = search(files, cuts[2], query, { ...given, marks: { secret, sent: sentIn(passedThen), run: 1 } });
     return [
       [...passed, ...second.batches],
       [...passedThen, ...third.batches],
@@ -167,7 +170,7 @@ t.test("what is only counted is counted once, and as much is shown as may be", a
       const given = {
         ...sizes,
         displayCountMax: display,
-        marks: { secret, sent: undefined },
+        marks: { secret, sent: undefined, run: 1 },
         credit: credit ?? bytesMax,
       };
       const all = matchesIn(search(files, cuts[0], query, {}).batches);
@@ -176,7 +179,7 @@ t.test("what is only counted is counted once, and as much is shown as may be", a
       const second = search([...files].reverse(), cuts[1], query, {
         ...given,
         displayCountMax: Math.max(0, display - counted),
-        marks: { secret, sent: sentIn(passed) },
+        marks: { secret, sent: sentIn(passed), run: 1 },
       });
       const batches = [...passed, ...second.batches];
       const results = resultsIn(batches);
@@ -189,14 +192,19 @@ t.test("what is only counted is counted once, and as much is shown as may be", a
 
 t.test("what was counted is written, also past the limit", async (t) => {
   const property = fc.property(documents, setting, limit, (files, { query, cuts, losses, credit, ...sizes }, max) => {
-    const given = { ...sizes, matchCountMax: max, marks: { secret, sent: undefined }, credit: credit ?? bytesMax };
+    const given = {
+      ...sizes,
+      matchCountMax: max,
+      marks: { secret, sent: undefined, run: 1 },
+      credit: credit ?? bytesMax,
+    };
     const all = matchesIn(search(files, cuts[0], query, {}).batches);
     const passed = search(files, cuts[0], query, given).batches.slice(0, losses[0]);
     const counted = matchesIn(passed);
     const second = search([...files].reverse(), cuts[1], query, {
       ...given,
       matchCountMax: max - counted,
-      marks: { secret, sent: sentIn(passed) },
+      marks: { secret, sent: sentIn(passed), run: 1 },
     });
     const batches = [...passed, ...second.batches];
     const results = resultsIn(batches);
@@ -209,11 +217,11 @@ t.test("what was counted is written, also past the limit", async (t) => {
 t.test("a result that the limit cuts stays cut where one follows that was counted before", (t) => {
   const lines = (count: number): string => Array.from({ length: count }, (_, i) => `word ${i}\n`).join("");
   const file = (path: string, count: number): TestDocument => ({ path, content: lines(count), repositoryId: 1 });
-  const { batches } = search([file("p1", 3)], 0, "word", { marks: { secret, sent: undefined } });
+  const { batches } = search([file("p1", 3)], 0, "word", { marks: { secret, sent: undefined, run: 1 } });
   const files = [file("a1", 5_000), file("a2", 5), file("p1", 3), file("a3", 5)];
   const sent = unwritten(batches).memory;
   for (const credit of [1, 100, bytesMax]) {
-    const shown = search(files, 0, "word", { displayCountMax: 4_500, marks: { secret, sent }, credit }).results;
+    const shown = search(files, 0, "word", { displayCountMax: 4_500, marks: { secret, sent, run: 1 }, credit }).results;
     const count = (path: string): number => shown.filter((one) => one.includes(` ${path} `)).length;
     t.same(["a1", "a2", "p1", "a3"].map(count), [4_500, 0, 3, 0], `credit ${credit}`);
   }
@@ -251,10 +259,13 @@ t.test("a search ends at its limit once everything is found that was counted bef
     ["p1", "p2"].map((path) => ({ path, content: "word" })),
     repositories,
   );
-  runEngine(kernel, [only], plan, { marks: { secret, sent: undefined }, onBatch: (batch) => batches.push(batch) });
+  runEngine(kernel, [only], plan, {
+    marks: { secret, sent: undefined, run: 1 },
+    onBatch: (batch) => batches.push(batch),
+  });
   const sent = unwritten(batches);
   t.equal(sent.unwrittenCount, 2);
-  const found = runEngine(kernel, shards, plan, { matchCountMax: 0, marks: { secret, sent: sent.memory } });
+  const found = runEngine(kernel, shards, plan, { matchCountMax: 0, marks: { secret, sent: sent.memory, run: 1 } });
   t.same(
     found.matches.map(({ path }) => path),
     ["p1", "p2"],
@@ -272,7 +283,7 @@ t.test("marks of another commit, revision or search are others", (t) => {
     const keep = ({ marks }: ResultBatch): void =>
       void seen.push(...[...(marks?.records ?? [])].map(String), ...(marks?.commits.values() ?? []));
     runEngine(kernel, [shard], planQuery("word", "standard"), {
-      marks: { secret: given, sent: undefined },
+      marks: { secret: given, sent: undefined, run: 1 },
       onBatch: keep,
     });
     return seen.join();

@@ -66,6 +66,8 @@ interface Site {
   readonly breakOff: () => Promise<void>;
   /** Gives the source its turn, if another one was before it. */
   readonly giveTurn: () => void;
+  /** The other one would rank so many shards; returns what it was told. */
+  readonly rankOther: (shardCount: number) => readonly number[];
   /** What the log of the coordinator says. */
   readonly logged: readonly string[];
   readonly limits: ResultLimits | undefined;
@@ -142,7 +144,9 @@ function site(
     late: { all: false, options: new Set() },
   };
   const order = new ResultOrder([sections.others], isShared(limits));
-  const other = isWaiting ? order.join({ proceed: () => undefined, share: () => undefined }) : undefined;
+  const shares: number[] = [];
+  const share = (shardCount: number) => void shares.push(shardCount);
+  const other = isWaiting ? order.join({ proceed: () => undefined, share }) : undefined;
   const source: SearchSource = new RemoteSource(
     { request, plan: plan(query), limits, control, claims: undefined, startedMs: 0 },
     root,
@@ -192,6 +196,10 @@ function site(
     pace,
     giveTurn: () => {
       if (other !== undefined) order.end(other);
+    },
+    rankOther: (shardCount) => {
+      if (other !== undefined) order.rankable(other, shardCount);
+      return shares;
     },
     ended: source.run(),
   };
@@ -448,6 +456,28 @@ t.test("what a leaf has found in time is passed on when the time is over", async
   t.equal(tooMany.source.part(late, true).excluded.count, 1, "what does not fit is named");
 });
 
+t.test("the limits of basic queries hold when the time is over, too", async (t) => {
+  const query = "(count:2 aaa) or (count:5 bbb)";
+  const late = { all: false, options: new Set<number>() };
+  for (const [before, passed] of [
+    [0, 1],
+    [1, 0],
+  ] as const) {
+    const { say, control, source, ended, batches, limits } = site(query, new Map(), true);
+    await say(prepared(query));
+    const counted = counts(2, { displayed: 2, taken: [2, 0] });
+    await say({ ...batch(2, { tally: tally([[idBase + 1, "r", "", 2, ""]]) }), counts: counted }, "{}");
+    if (limits === undefined) throw new Error("the query has limits of its own");
+    takeMatches(limits, 0, before, control);
+    control.cancel();
+    source.drop();
+    await say(end(query, 2));
+    await ended;
+    t.same([batches.length, takenMatches(limits, 0)], [passed, before + 2 * passed], `${before} taken elsewhere`);
+    t.equal(source.part(late, true).excluded.count, 1 - passed, "what does not fit is named");
+  }
+});
+
 t.test("a basic query that has run out of time keeps what was taken", (t) => {
   const limits = makeResultLimits([10, undefined]);
   Atomics.add(limits.taken, 0, 3n);
@@ -610,6 +640,28 @@ const lies: readonly (readonly [name: string, messages: readonly object[], reaso
       },
     ],
     /result options/,
+  ],
+  [
+    "results among histories, which are not counted within the limit",
+    [prepared("x"), batch(1, { at: [sections.histories, 0, -1] })],
+    /a message batch in a section that has none/,
+  ],
+  [
+    "results before all others",
+    [prepared("x"), batch(1, { at: [sections.repositories] })],
+    /in a section that has none/,
+  ],
+  ["a place in no section", [prepared("x"), batch(1, { at: [7] })], /a place in the order/],
+  ["a place without a section", [prepared("x"), batch(1, { at: ["3"] })], /a place in the order/],
+  [
+    "a place with a text for a number",
+    [prepared("x"), { ...ranked(5, "a", 1, 0), at: [sections.ranked, "-5", 0, 0, "r", "a", 0] }],
+    /a place in the order/,
+  ],
+  [
+    "more shards than there are",
+    [prepared("x"), { kind: "rankable", shardCount: Number.MAX_SAFE_INTEGER }],
+    /shardCount must be at most/,
   ],
   ["results that are out of order", [prepared("x"), ranked(5, "a", 1, 0), ranked(6, "b", 1, 1)], /out of order/],
   [
@@ -1121,6 +1173,47 @@ t.test("a leaf that is lost before its turn is replaced, and what it had found i
   giveTurn();
   await ended;
   t.same([nodes, batches.length, control.matchCount], [["leaf0", "failover", "leaf1"], 1, 2]);
+});
+
+t.test("a replica that goes on is told its share of ranking when it has said what it would rank", async (t) => {
+  const { say, breakOff, giveTurn, heard, source } = site("x", new Map(), true, 2);
+  await say(prepared("x"));
+  await say({ kind: "rankable", shardCount: 3 });
+  await breakOff();
+  await say(prepared("x"));
+  heard.length = 0;
+  giveTurn();
+  await say({ kind: "state", counts: counts(0), isParked: false });
+  t.same(heard, [], "it does not expect it yet");
+  await say({ kind: "rankable", shardCount: 3 });
+  t.same(heard, [{ kind: "share", shardCount: 3 }]);
+  source.giveUp();
+});
+
+t.test("a leaf that ranks nothing keeps no other from ranking", async (t) => {
+  const { say, source, heard, rankOther } = site("x", new Map(), true);
+  await say(prepared("x"));
+  await say({ kind: "turn", at: [sections.others], counts: counts(0) });
+  t.same(rankOther(4), [4], "the other one need not wait");
+  t.notOk(heard.some(({ kind }) => kind === "share"));
+  source.giveUp();
+});
+
+t.test("a leaf that is asked again within a tally begins it again", async (t) => {
+  const query = "x";
+  const { say, control, giveTurn, heard, batches, source } = site(query, new Map(), true);
+  await say(prepared(query));
+  await say(batch(4), "{}");
+  await say({ kind: "state", counts: counts(4), isParked: true });
+  await say(batch(5, { isPart: true, tally: tally([]) }));
+  control.addMatches(8);
+  giveTurn();
+  await say(batch(5, { isPart: true, tally: tally([]) }));
+  t.match(heard.at(-1), { kind: "again", matchCountMax: 2 });
+  await say({ kind: "restarted" });
+  await say(batch(1), "{}");
+  t.same(batches, [2], "it is not taken for the rest of the tally before");
+  source.giveUp();
 });
 
 t.test("the parts of a tally are passed on with its results, or not at all", async (t) => {
