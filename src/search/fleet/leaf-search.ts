@@ -117,6 +117,8 @@ export class LeafSearch implements FrameReceiver {
   #resolveShare: ((shardCount: number) => void) | undefined;
   /** Where in the order of all results the next ones are. */
   #at: OrderKey = [sections.repositories];
+  /** The run whose place is said in the next iteration of the event loop, unless results say it before. */
+  #unsaidTurn: Running | undefined;
   #ranked: { readonly documents: readonly RankedDocument[]; readonly from: number } = { documents: [], from: 0 };
   readonly #commits = new CommitsWriter((head, body) => this.#sendResults({ ...head, at: this.#at }, body));
   /** Found results that were counted here, as the coordinator counts them again. */
@@ -140,6 +142,10 @@ export class LeafSearch implements FrameReceiver {
 
   get pendingBytes(): number {
     return this.unreadBytes;
+  }
+
+  get creditBytes(): number {
+    return this.#ask?.creditBytes ?? 0;
   }
 
   frame({ head, body }: Frame): void {
@@ -447,6 +453,7 @@ export class LeafSearch implements FrameReceiver {
 
   #send(message: LeafMessage, body?: Uint8Array, release?: () => void, more?: Uint8Array): void {
     toLeafMessage(message);
+    if ("at" in message) this.#unsaidTurn = undefined;
     this.#channel().send(message, body, release, more);
   }
 
@@ -488,7 +495,9 @@ export class LeafSearch implements FrameReceiver {
     };
     const turn = (at: OrderKey): void => {
       if (!isCurrent() || (this.#at[0] === at[0] && at[0] === sections.others)) return;
+      const isSaidLater = this.#at[0] === at[0] && at[0] === sections.histories;
       this.#at = at;
+      if (isSaidLater) return this.#sayTurnLater();
       this.#guarded(() => this.#send({ kind: "turn", at, counts: this.#counts() }));
     };
     return {
@@ -507,6 +516,19 @@ export class LeafSearch implements FrameReceiver {
       others: () => turn([sections.others]),
       history: (repository: Repository) => turn(historyKey(repository, idBase + repository.id)),
     };
+  }
+
+  /** A hundred thousand repositories may have nothing in their histories: their places are not said one by one. */
+  #sayTurnLater(): void {
+    const running = this.#running;
+    if (this.#unsaidTurn === running) return;
+    this.#unsaidTurn = running;
+    setImmediate(() => {
+      if (this.#unsaidTurn !== running) return;
+      this.#unsaidTurn = undefined;
+      if (this.#running !== running || this.#hasEnded || this.#channel().isClosed) return;
+      this.#guarded(() => this.#send({ kind: "turn", at: this.#at, counts: this.#counts() }));
+    });
   }
 
   #takeBatch({ bytes, tally, digest, selected, marks, ranked }: SourcedBatch, release: () => void): void {

@@ -12,7 +12,7 @@ import type { SearchOptions } from "../../protocol/search-options.js";
 import { contextOfEnvironment, type HistoryServices } from "../history/history-context.js";
 import { searchesHistory } from "../history/history-choice.js";
 import { HistorySearches } from "../history/history-searches.js";
-import { creditBytes, isRanked, matchesLeft, searchOptions } from "../limits/search-limits.js";
+import { isRanked, matchesLeft, searchOptions } from "../limits/search-limits.js";
 import { type PreparationServices, SearchPreparation } from "../preparation/search-preparation.js";
 import { RankedPass, type Ranking } from "../ranking/ranked-pass.js";
 import { repositoryResults, RepositoryWriter } from "../repositories/repository-results.js";
@@ -358,7 +358,7 @@ export class LocalSource implements SearchSource {
       repositoryResults(this.#search.plan, this.#resolutions, this.#repositories, this.#writer, onFound),
       {
         isStopped: () => this.#isStopped,
-        hasRoom: () => pace.unreadBytes < creditBytes,
+        hasRoom: () => pace.unreadBytes < pace.creditBytes,
         onFailure: (sentence) => this.#fail(sentence),
         onParked: () => listener.parked(),
       },
@@ -479,7 +479,7 @@ export class LocalSource implements SearchSource {
             if (found !== undefined) listener.found(found);
           },
         },
-        hasRoom: () => pace.unreadBytes < creditBytes,
+        hasRoom: () => pace.unreadBytes < pace.creditBytes,
         onParked: () => listener.parked(),
         onFailure: (repository, reason) => record.excluded.push({ repository, reason, isLate: false }),
         base: request.scope?.historyBase,

@@ -6,7 +6,7 @@ import { ContentClaims } from "../../protocol/content-claims.js";
 import type { SearchOptions } from "../../protocol/search-options.js";
 import type { Alert, DuplicateCounts, Filter, Progress } from "../../model/stream-events.js";
 import { type FoundCommit, cutCommitMatch } from "../../protocol/commit-page.js";
-import type { SearchLimits } from "../limits/search-limits.js";
+import { creditBytes, type SearchLimits } from "../limits/search-limits.js";
 import {
   addDigest,
   addToDigest,
@@ -291,6 +291,7 @@ export interface StreamState {
  * every 5 s in any case. `finish` passes the rest in its fixed order.
  */
 export class EventStream implements ClientPace {
+  readonly creditBytes = creditBytes;
   readonly #listener: SearchListener;
   readonly #state: StreamState;
   readonly #timers: PendingCall[];

@@ -145,4 +145,6 @@ export interface ClientPace {
   readonly unreadBytes: number;
   /** Those that were passed to it. */
   readonly pendingBytes: number;
+  /** So many may be unread before work that produces results has to wait. */
+  readonly creditBytes: number;
 }

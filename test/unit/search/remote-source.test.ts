@@ -121,7 +121,7 @@ function site(
       return open(receiver);
     },
   });
-  const pace = { unreadBytes: 0, pendingBytes: 0 };
+  const pace = { unreadBytes: 0, pendingBytes: 0, creditBytes: 1000 };
   const logged: string[] = [];
   const log: Log = Object.assign(silentLog(), { warn: (_fields: object, said: string) => void logged.push(said) });
   const root: SourceRoot = {
