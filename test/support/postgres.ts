@@ -46,6 +46,8 @@ export class PostgresServer {
   readonly folder: string;
   readonly #account = otherAccount();
   #process: ChildProcess | undefined;
+  #port = 5432;
+  #listening: readonly string[] = [];
 
   private constructor(folder: string) {
     this.folder = folder;
@@ -70,6 +72,40 @@ export class PostgresServer {
     return join(this.folder, "data");
   }
 
+  /** Lets it be reached at a port of this machine too, with a certificate for this name; resolves with PEM of its authority. */
+  async listen(port: number, name: string): Promise<string> {
+    await this.stop();
+    const file = (end: string): string => join(this.folder, end);
+    const request = [
+      "req",
+      "-x509",
+      "-newkey",
+      "ec",
+      "-pkeyopt",
+      "ec_paramgen_curve:prime256v1",
+      "-nodes",
+      "-days",
+      "2",
+    ];
+    const names = ["-subj", "/CN=database", "-addext", `subjectAltName=${name}`];
+    execFileSync("openssl", [...request, ...names, "-keyout", file("key"), "-out", file("pem")], { stdio: "ignore" });
+    if (this.#account !== undefined) chownSync(file("key"), this.#account.uid, this.#account.gid);
+    this.#listening = [
+      "listen_addresses=127.0.0.1",
+      `port=${port}`,
+      "ssl=on",
+      `ssl_key_file=${file("key")}`,
+      `ssl_cert_file=${file("pem")}`,
+    ];
+    this.#port = port;
+    await this.run();
+    return readFileSync(file("pem"), "utf8");
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
   /** Starts the server again. */
   async run(): Promise<void> {
     const options = [
@@ -82,6 +118,7 @@ export class PostgresServer {
       "jit=off",
       "restore_command=/bin/false",
       "logging_collector=off",
+      ...this.#listening,
     ];
     // It ends with this process, however that ends.
     const args = ["--pdeathsig", "INT", join(programs ?? "", "postgres"), "-D", this.#data];
@@ -133,7 +170,7 @@ export class PostgresServer {
 /** Settings for one server of a test. */
 export function databaseSettings(server: PostgresServer, settings: Partial<DatabaseSettings> = {}): DatabaseSettings {
   return {
-    address: { host: server.folder, port: 5432, database: "postgres", user: "trawl", isRemote: false },
+    address: { host: server.folder, port: server.port, database: "postgres", user: "trawl", isRemote: false },
     password: undefined,
     authority: undefined,
     schema: "trawl",

@@ -1,4 +1,6 @@
 /** Connections, limits, unknown outcomes, migrations, leases and the fence of timelines, on Debian's PostgreSQL. */
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { kill } from "node:process";
 import t from "tap";
 import { parseDatabaseAddress } from "../../../src/database/database-address.js";
@@ -11,6 +13,14 @@ import { databaseSettings, testDatabase, testPostgres, withoutPostgres } from ".
 import { until } from "../../support/waiting.js";
 
 const skip = withoutPostgres;
+
+async function freePort(): Promise<number> {
+  const listener = createServer().listen(0, "127.0.0.1");
+  await once(listener, "listening");
+  const { port } = listener.address() as AddressInfo;
+  await new Promise((resolve) => listener.close(resolve));
+  return port;
+}
 
 t.test("addresses", async (t) => {
   for (const [text, ...expected] of [
@@ -204,6 +214,36 @@ t.test("leases: one holder at a time, by the clock of the database", { skip }, a
   t.notOk(lease !== undefined && short.holds(lease), "its own clock says that it is over, too");
   t.strictSame(await short.renew(), ["short"], "it is told that it has lost it");
   t.strictSame(await short.renew(), []);
+});
+
+t.test("a remote server proves its name by a certificate of the authority", { skip }, async (t) => {
+  const server = await testPostgres();
+  const authority = await server.listen(await freePort(), "IP:127.0.0.1");
+  const address = { ...databaseSettings(server).address, host: "127.0.0.1", isRemote: true };
+  const ask = async (settings: Parameters<typeof server.open>[0]): Promise<unknown> => {
+    const database = server.open(settings);
+    return database
+      .query("select ssl from pg_stat_ssl where pid = pg_backend_pid()")
+      .then(
+        (rows) => rows[0]?.["ssl"],
+        (error: unknown) => (error as Error).message,
+      )
+      .finally(() => database.close());
+  };
+  t.equal(await ask({ address, authority }), true);
+  t.match(await ask({ address }), /self-signed certificate/, "the authorities of the system do not know it");
+  t.match(
+    await ask({ address: { ...address, host: "localhost" }, authority }),
+    /does not match certificate's altnames/,
+  );
+  const other = await server.listen(server.port, "DNS:localhost");
+  t.match(
+    await ask({ address, authority: other }),
+    /does not match certificate's altnames/,
+    "an address is compared, too",
+  );
+  t.equal(await ask({ address: { ...address, host: "localhost" }, authority: other }), true);
+  t.match(await ask({ address: { ...address, host: "localhost" }, authority }), /certificate/);
 });
 
 // The last one: the server is another one afterwards.
