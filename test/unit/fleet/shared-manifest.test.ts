@@ -41,7 +41,7 @@ class TestNode implements ManifestSite {
   constructor(
     readonly database: Database,
     readonly holder: string,
-    readonly lengthMs = 60_000,
+    readonly lengthMs = 600_000,
     readonly store = new MemoryRecords(),
     firstId = 1_000_000,
   ) {
