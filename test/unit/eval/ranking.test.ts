@@ -2,6 +2,7 @@
 import t from "tap";
 import { ShardRanking, type ShardBest } from "../../../src/eval/ranking/shard-ranking.js";
 import { findWordSearch, rankWords, WordRanking } from "../../../src/eval/ranking/word-ranking.js";
+import type { Kernel } from "../../../src/native/kernel/kernel.js";
 import { loadKernel } from "../../../src/native/kernel/load.js";
 import type { StreamMatch } from "../../../src/model/stream-events.js";
 import { rangesInPath } from "../../../src/protocol/messages.js";
@@ -608,6 +609,32 @@ t.test("several shards are ranked in one call as each alone", (t) => {
         );
       t.same(ranking.rank(next, together), { ranked: [], left: undefined }, "none is left");
     }
+  t.end();
+});
+
+t.test("posting lists without a candidate are work of a call, too", (t) => {
+  // Each part of the word is in a text, and no text has all of it.
+  const shard = shardOf([
+    ["a.c", "flus"],
+    ["b.c", "lush"],
+  ]);
+  const options = rankOptions("flush", { displayCountMax: 1, matchCountMax: 9 });
+  const calling: Kernel = {
+    ...kernel,
+    rankShards: (request) => kernel.rankShards?.({ ...request, limits: { ...request.limits, work: 0 } }) ?? 0,
+  };
+  const search = findWordSearch(options, calling);
+  if (search === undefined) throw new RangeError("the word is not ranked by the kernel");
+  const control = ControlBlock.allocate(1, 0, 0);
+  const ranker = { search, options, budget: largeBudget, kernel: calling, control, stop: neverStopped };
+  const ranking = new WordRanking(ranker);
+  for (const number of [0, 1, 2]) ranking.add({ ...rankedTarget(kernel, shard), shard: number });
+  const { ranked } = ranking.rank(Uint32Array.of(0), new BestDocuments(1, 1));
+  t.same(
+    ranked.map(({ stats }) => [stats.candidateContents, stats.scannedBytes]),
+    [[0, 0]],
+    "the call ends after the first shard",
+  );
   t.end();
 });
 
