@@ -1,11 +1,11 @@
 /** A mail server over a real socket, with a certificate of its own. */
-import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SMTPServer } from "smtp-server";
 import type { Test } from "tap";
+import { makeCertificate, type ServerCertificate } from "./certificate.js";
 import { removeFolder } from "./remove-folder.js";
 
 export interface ReceivedMail {
@@ -32,10 +32,10 @@ export class MailServer {
   readonly refusals: { readonly at: "recipient" | "message"; readonly code: number; readonly text: string }[] = [];
   readonly certificatePath: string;
 
-  private constructor(folder: string, { hasTls = true, password }: ServerOptions) {
-    this.certificatePath = join(folder, "cert.pem");
+  private constructor({ key, certificate }: ServerCertificate, { hasTls = true, password }: ServerOptions) {
+    this.certificatePath = certificate;
     this.#server = new SMTPServer({
-      key: readFileSync(join(folder, "key.pem")),
+      key: readFileSync(key),
       cert: readFileSync(this.certificatePath),
       authOptional: password === undefined,
       disabledCommands: [...(hasTls ? [] : ["STARTTLS"]), ...(password === undefined ? ["AUTH"] : [])],
@@ -68,11 +68,7 @@ export class MailServer {
   static async start(t: Test, options: ServerOptions = {}): Promise<MailServer> {
     const folder = mkdtempSync(join(tmpdir(), "trawl-mail-"));
     t.teardown(() => removeFolder(folder));
-    const certificate = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-days", "2"];
-    const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
-    const files = ["-keyout", join(folder, "key.pem"), "-out", join(folder, "cert.pem")];
-    execFileSync("openssl", ["req", "-x509", ...key, ...files, ...certificate], { stdio: "ignore" });
-    const made = new MailServer(folder, options);
+    const made = new MailServer(makeCertificate(folder, "DNS:localhost"), options);
     await new Promise<void>((resolve) => void made.#server.listen(0, "localhost", resolve));
     t.teardown(() => new Promise<void>((resolve) => made.#server.close(() => resolve())));
     return made;

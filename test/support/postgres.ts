@@ -8,6 +8,7 @@ import type { Test } from "tap";
 import { Database, type DatabaseSettings } from "../../src/database/database.js";
 import { migrate } from "../../src/database/migrations.js";
 import { schema } from "../../src/database/schema.js";
+import { makeCertificate } from "./certificate.js";
 import { shared } from "./shared.js";
 import { until } from "./waiting.js";
 
@@ -75,31 +76,18 @@ export class PostgresServer {
   /** Lets it be reached at a port of this machine too, with a certificate for this name; resolves with PEM of its authority. */
   async listen(port: number, name: string): Promise<string> {
     await this.stop();
-    const file = (end: string): string => join(this.folder, end);
-    const request = [
-      "req",
-      "-x509",
-      "-newkey",
-      "ec",
-      "-pkeyopt",
-      "ec_paramgen_curve:prime256v1",
-      "-nodes",
-      "-days",
-      "2",
-    ];
-    const names = ["-subj", "/CN=database", "-addext", `subjectAltName=${name}`];
-    execFileSync("openssl", [...request, ...names, "-keyout", file("key"), "-out", file("pem")], { stdio: "ignore" });
-    if (this.#account !== undefined) chownSync(file("key"), this.#account.uid, this.#account.gid);
+    const { key, certificate } = makeCertificate(this.folder, name);
+    if (this.#account !== undefined) chownSync(key, this.#account.uid, this.#account.gid);
     this.#listening = [
       "listen_addresses=127.0.0.1",
       `port=${port}`,
       "ssl=on",
-      `ssl_key_file=${file("key")}`,
-      `ssl_cert_file=${file("pem")}`,
+      `ssl_key_file=${key}`,
+      `ssl_cert_file=${certificate}`,
     ];
     this.#port = port;
     await this.run();
-    return readFileSync(file("pem"), "utf8");
+    return readFileSync(certificate, "utf8");
   }
 
   get port(): number {

@@ -1,5 +1,4 @@
 /** Code hosts: small servers answer as they do. */
-import { execFileSync } from "node:child_process";
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createServer as createSecureServer } from "node:https";
@@ -24,6 +23,7 @@ import { RemoteRules } from "../../../src/git/mirror/remote-rules.js";
 import { parseRemoteUrl } from "../../../src/git/run/remote-url.js";
 import type { RepositoryConfig } from "../../../src/model/repository.js";
 import { chooseByName } from "../../../src/sync/repositories/shared-names.js";
+import { makeCertificate } from "../../support/certificate.js";
 import { type Answer, codeHost as host, connection } from "../../support/code-host.js";
 import { runCommand, textsOnly, type DaemonProcess } from "../../support/daemon.js";
 import { isFull } from "../../support/full-run.js";
@@ -268,29 +268,7 @@ t.test("lists are read through proxies, with the authorities that git trusts", a
     seen.push(request.url ?? "");
     response.end(JSON.stringify(request.url?.includes("page=1") ? lettersOf("p") : []));
   });
-  const folder = t.testdir();
-  const [key, certificate] = [join(folder, "key"), join(folder, "certificate")];
-  const subject = ["-subj", "/CN=git.corp", "-addext", "subjectAltName=DNS:git.corp"];
-  execFileSync(
-    "openssl",
-    [
-      "req",
-      "-x509",
-      "-newkey",
-      "ec",
-      "-pkeyopt",
-      "ec_paramgen_curve:prime256v1",
-      "-nodes",
-      "-keyout",
-      key,
-      "-out",
-      certificate,
-      ...subject,
-    ],
-    {
-      stdio: "ignore",
-    },
-  );
+  const { key, certificate } = makeCertificate(t.testdir(), "DNS:git.corp");
   const secure = createSecureServer(
     { key: readFileSync(key), cert: readFileSync(certificate) },
     (request, response) => {

@@ -7,7 +7,6 @@ import {
   type OAuthClientProvider,
   type OAuthTokens,
 } from "@modelcontextprotocol/client";
-import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
@@ -25,6 +24,7 @@ import {
 } from "../../../src/cli/connection/client-config.js";
 import { authorizeDevice } from "../../../src/cli/connection/device-login.js";
 import { AccountSite } from "../../support/account-site.js";
+import { makeCertificate } from "../../support/certificate.js";
 import { dataDirectory, runCommandWith, testDaemon, type DaemonProcess } from "../../support/daemon.js";
 import { ask } from "../../support/graphql.js";
 import { sharedDaemon } from "../../support/shared-daemon.js";
@@ -521,11 +521,7 @@ t.test("codes are few, short, and used once", (t) => {
 });
 
 t.test("the client of the SDK connects by the address, as a program that describes itself in a document", async (t) => {
-  const folder = t.testdir();
-  const [key, certificate] = [join(folder, "key"), join(folder, "certificate")];
-  const kind = ["-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
-  const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"];
-  execFileSync("openssl", ["req", ...kind, "-keyout", key, "-out", certificate, ...subject], { stdio: "ignore" });
+  const { key, certificate } = makeCertificate(t.testdir(), "DNS:localhost,IP:127.0.0.1");
   let [asked, described] = [0, {} as Readonly<Record<string, unknown>>];
   const answers: Record<string, (response: ServerResponse) => unknown> = {
     "/redirected": (response) => response.writeHead(302, { Location: "/client.json" }).end(),
