@@ -96,6 +96,7 @@ export function object<S extends Readonly<Record<string, Shape<unknown>>>>(
   };
 }
 
-function unfit(place: string, wanted: string): TrawlError {
+/** The error of a value that is not as it should be: `ask.plan must be an object`. */
+export function unfit(place: string, wanted: string): TrawlError {
   return new TrawlError("bad-request", `${place} must be ${wanted}`);
 }

@@ -25,6 +25,7 @@ import {
   tuple,
   whole,
   word,
+  unfit,
 } from "../../wire/shapes.js";
 import type { PinnedRevision } from "../source/search-fleet.js";
 import { frameLimits } from "../../wire/frames.js";
@@ -333,7 +334,7 @@ const orderKey: Shape<OrderKey> = (value, place) => {
   const types = placeTypes[key[0] as keyof typeof placeTypes];
   const isOne = types !== undefined && (key.length === 1 || key.length === types.length);
   if (!isOne || !key.every((part, i) => typeof part === types[i]))
-    throw new TrawlError("bad-request", `${place} must be a place in the order of results`);
+    throw unfit(place, "a place in the order of results");
   return key;
 };
 const placeTypes: Readonly<Record<number, readonly string[] | undefined>> = {

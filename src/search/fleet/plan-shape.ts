@@ -1,4 +1,3 @@
-import { TrawlError } from "../../base/errors.js";
 import { isObject } from "../../base/is-object.js";
 import { groupCountMax, groupKinds, type WantedGroups } from "../../model/result-groups.js";
 import type { RevisionSpec } from "../../model/revision-syntax.js";
@@ -42,6 +41,7 @@ import {
   text,
   whole,
   word,
+  unfit,
 } from "../../wire/shapes.js";
 
 /** Members of all lists of a plan that repeat what the query has; distributing `or` copies some of them. */
@@ -88,10 +88,6 @@ const nothing: Shape<undefined> = (value, place) => {
   if (value !== undefined) throw unfit(place, "absent");
   return undefined;
 };
-
-function unfit(place: string, wanted: string): TrawlError {
-  return new TrawlError("bad-request", `${place} must be ${wanted}`);
-}
 
 const yesNoOnly = choice(["yes", "no", "only"]);
 
