@@ -159,6 +159,8 @@ export async function* findPlaces(path: string): AsyncGenerator<string> {
     const real = await followLinks(folder);
     if (!isNew(real)) return;
     yield real;
+    // What would be in it, would be below the same place.
+    if (!(await exists(real))) return;
     for (const name of ["pack", "info"]) yield await followLinks(join(folder, name));
     // What is deeper, git does not read.
     for (const line of await readLines(join(folder, "info", "alternates")))
@@ -197,16 +199,31 @@ async function exists(path: string): Promise<boolean> {
 /** As many links as Linux follows in one path. */
 const linksMax = 40;
 
-/** With all links followed, as far as there is something that may be read: also a link may lead to what is not there yet. */
-async function followLinks(path: string, links = 0): Promise<string> {
-  return await realpath(path).catch(async () => {
-    const whole = resolve(path);
-    const folder = dirname(whole);
-    if (folder === whole) return whole;
-    const target = links < linksMax ? await readlink(whole).catch(() => undefined) : undefined;
-    if (target !== undefined) return await followLinks(resolve(folder, target), links + 1);
-    return join(await followLinks(folder, links), basename(whole));
-  });
+/** What git reads of a mirror, such as `mirrors/1.git/objects/info/alternates`, is not deeper than this below the data directory. */
+const missingFoldersMax = 8;
+
+/**
+ * With all links followed, as far as there is something that may be read: also a link may lead to what is not there yet. A path of which
+ * more folders are missing stays as it is.
+ */
+async function followLinks(path: string): Promise<string> {
+  let missing = "";
+  let rest = resolve(path);
+  for (let links = 0, folders = 0; links <= linksMax && folders <= missingFoldersMax; ) {
+    const real = await realpath(rest).catch(() => undefined);
+    if (real !== undefined) return join(real, missing);
+    const target = await readlink(rest).catch(() => undefined);
+    const folder = dirname(rest);
+    if (target !== undefined) {
+      rest = resolve(folder, target);
+      links++;
+    } else {
+      missing = join(basename(rest), missing);
+      rest = folder;
+      folders++;
+    }
+  }
+  return resolve(path);
 }
 
 /** The lines of a small file; none if it cannot be read. */

@@ -114,6 +114,7 @@ t.test("where repositories may be fetched from that the operator has not named",
     objects: { HEAD: "", objects: t.fixture("symlink", "../data/mirrors/1.git/objects") },
     borrowed: { HEAD: "", objects: { info: { alternates: "../../data/mirrors/1.git/objects\n" } } },
     shared: { HEAD: "", objects: { info: { alternates: "../../plain.git/objects\n" } } },
+    long: { HEAD: "", objects: { info: { alternates: `${"a/".repeat(30_000)}\n` } } },
   });
   const rules = new RemoteRules(join(folder, "data"), ["10.1.0.0/16"]);
   const refusal = async (url: string, source: RemoteSource | undefined): Promise<string> =>
@@ -165,10 +166,13 @@ t.test("where repositories may be fetched from that the operator has not named",
     [`${folder}/plain.git`, operator, ""],
     [`${folder}/plain`, operator, ""],
     [`${folder}/shared`, { connection: "files" }, ""],
+    // Looking for each of its folders would take minutes.
+    [`${folder}/long`, operator, ""],
     ...[
       "data/mirrors/1.git",
       "data/mirrors/1",
       "data/mirrors/2.git",
+      "data/mirrors/2.git/objects/info/a/b",
       "link-to-none",
       "data",
       "plain.git/../data/mirrors/1.git",
