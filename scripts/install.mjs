@@ -23,7 +23,7 @@ const inputs = ["package-lock.json", "debian-packages.sh", "patch-lmdb.sh", "bui
 /** A registry that has not answered by then is taken for one that does not. */
 const registryMs = 20_000;
 
-/** Until npm itself has started and ended, on a machine that does much else. */
+/** Time for npm itself to start and end on a busy machine. */
 const npmMs = 120_000;
 
 /** Node's headers are a few megabytes. */

@@ -17,7 +17,7 @@ export function toRepositorySource(record: Repository): RepositorySource {
   return source;
 }
 
-/** Ids of repositories here are less, and a client that is given one from here on finds nothing with it. */
+/** Repositories of this node have smaller ids. An id from here on finds nothing. */
 export const remoteIdsFrom = 2 ** 31;
 
 /** A repository of another node, of which only what a result says is known; nothing of it can be read here. */

@@ -41,12 +41,12 @@ export interface SharedFlip {
   readonly nextRepositoryId: number;
 }
 
-/** On what a flip insists: it is refused if one of them is another one in the database. */
+/** The conditions of a flip: it is refused if the database has another value for any of them. */
 export interface Fence {
   readonly holder: string;
   readonly epoch: number;
   readonly timeline: number;
-  /** That the flip follows. */
+  /** The version before the flip. */
   readonly version: number;
 }
 

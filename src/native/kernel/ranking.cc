@@ -49,7 +49,7 @@ constexpr size_t varintBytesMax = 5;
 // The work between two checks of the stop flag, about a millisecond: bytes that are read once or twice, where a document
 // counts as many, and so does a row.
 constexpr size_t workBetweenChecks = 1 << 17;
-// To decode a byte of a posting list takes as long as to scan so many of text.
+// Decoding one byte of a posting list takes as long as scanning this many bytes of text.
 constexpr size_t postingWork = 8;
 constexpr size_t documentWork = 256, rowWork = 16, pathRowWork = 64;
 // The ranges of documents that are no longer kept are forgotten when there are so many words.

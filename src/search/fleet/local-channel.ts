@@ -49,7 +49,7 @@ export class LocalChannel implements Channel {
     this.#receiver = receiver;
   }
 
-  /** What was sent, and was not delivered. */
+  /** Bytes that were sent and are not delivered yet. */
   get waitingBytes(): number {
     return this.#other.#arrivedBytes;
   }

@@ -35,7 +35,7 @@ export function compareKeys(a: OrderKey, b: OrderKey): number {
 export interface OrderedSource {
   /** Something has changed: its next results may be passed on. */
   proceed(): void;
-  /** So many shards of all sources share the budget of ranking. */
+  /** Tells how many shards of all sources share the budget of ranking. */
   share(shardCount: number): void;
 }
 
@@ -100,7 +100,7 @@ export class ResultOrder {
     return isFree && compareKeys(own, this.#keys[first] ?? own) === 0;
   }
 
-  /** The source with the first place, of several the one that joined first: hundreds of nodes ask for each of their messages. */
+  /** The source with the first place; among equals, the one that joined first. It is kept, since each source asks about each of its messages. */
   #findFirst(): number {
     let first = -1;
     for (const [source, key] of this.#keys.entries()) {
@@ -111,7 +111,7 @@ export class ResultOrder {
     return first;
   }
 
-  /** The source would rank so many shards. */
+  /** Records how many shards the source would rank. */
   rankable(source: number, shardCount: number): void {
     this.#rankable[source] ??= shardCount;
     // Another node goes on for one that has ranked before.

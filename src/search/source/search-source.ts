@@ -145,6 +145,6 @@ export interface ClientPace {
   readonly unreadBytes: number;
   /** Those that were passed to it. */
   readonly pendingBytes: number;
-  /** So many may be unread before work that produces results has to wait. */
+  /** Work that produces results waits while this many bytes, or more, are unread. */
   readonly creditBytes: number;
 }

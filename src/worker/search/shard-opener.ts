@@ -267,7 +267,7 @@ const copiedShare = 1 / 4;
 const bytesPerPart = 12;
 const readerBytes = 4096;
 
-/** So many small shards are remembered; others are opened once more than necessary. */
+/** How many small shards are remembered. Others are opened once more than necessary. */
 const copiedCountMax = 4096;
 
 /** The symbols of a shard that a thread has opened. */
