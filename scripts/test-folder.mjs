@@ -51,6 +51,6 @@ for (const file of (process.env.TEST_FILES ?? "").split(" ")) {
   });
   current = t;
 }
-// The time of what the files have shared, which ends with the process, is that of the last one.
+// What the files have shared ends with the process, which is work of the last one.
 const before = processorSeconds();
 process.on("exit", () => writeTime(measured.file, measured.seconds + processorSeconds() - before));

@@ -20,7 +20,7 @@ import { until } from "../support/waiting.js";
 const early = { faultBytes: 64 * 1024, heldBytes: 256 * 1024 } as const;
 
 /** In a long run a search has a million matches. */
-const site = shared((owner) => failoverSite(owner, isFull ? 1_000 : 100));
+const site = shared((owner) => failoverSite(owner, isFull ? 1_000 : 100), t);
 
 /** The kinds of faults, with what is done to the node that is searched and how it comes back; and the bound on added time. */
 interface Fault {

@@ -42,7 +42,7 @@ const site = shared(async (owner): Promise<FleetSite & { readonly whole: DaemonP
     }),
   ]);
   return { ...fleet, whole: alone[0] };
-});
+}, t);
 
 function one<T>(events: readonly StreamEvent[], kind: string): T | undefined {
   const event = events.findLast(({ name }) => name === kind);
