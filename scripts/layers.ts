@@ -65,6 +65,13 @@ export const layers: readonly Layer[] = [
     holds:
       "a PostgreSQL database that the nodes of a fleet share: connections with limits, migrations, leases, fences (`pg`); loaded by no single host",
   },
+  {
+    folder: "objects",
+    number: 3,
+    runsIn: "ingest, main",
+    holds:
+      "a place for shards that the nodes of a fleet share: a bucket or a folder, reading by SHA-256 (`aws4fetch`); loaded by no single host",
+  },
   { folder: "shard", number: 3, runsIn: "threads, cli", holds: "the shard format: builder and reader" },
   {
     folder: "history",
