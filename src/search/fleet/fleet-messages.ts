@@ -36,7 +36,7 @@ import { type OrderKey, sections } from "./result-order.js";
 /**
  * What is said over a channel of one search.
  *
- *     coordinator → leaf    ask (body: Asked), pins*, sent*, go, share, again*, credit*, late*, stop
+ *     coordinator → leaf    ask (body: Asked), pins*, known*, sent*, go, share, again*, credit*, late*, stop
  *     leaf → coordinator    prepared, rankable, (batch | found | commits | turn | state)*, end; or failed, or refused before end
  *
  * Or, between nodes that should have the same repositories: `compare`, and `holds`.
@@ -71,6 +71,10 @@ export const holdingsItemsMax = 1_000;
 /** Revisions that a search may pin, and UTF-16 units of all of them. Whoever has results of more cannot go on elsewhere. */
 export const pinnedCountMax = 100_000;
 export const pinnedUnitsMax = 4 * 1024 * 1024;
+
+/** Repositories and directories that another node has found, and UTF-16 units of all of them. */
+export const knownCountMax = 100_000;
+export const knownUnitsMax = 8 * 1024 * 1024;
 
 /** In one message. */
 const pinsCountMax = 1_000;
@@ -130,6 +134,8 @@ export const askHead = object({
   hasMarks: flag,
   /** Revisions of which results are known already, from another leaf: they follow. */
   pinnedCount: atMost(pinnedCountMax),
+  /** Repositories and directories that are results already: they follow. */
+  knownCount: atMost(knownCountMax),
   /** Records of marks that follow. */
   sentCount: atMost(marksMax),
 });
@@ -145,6 +151,35 @@ const pins: Shape<readonly PinnedRevision[]> = list(
 /** Throws `bad-request`. */
 export function readPins(body: Uint8Array): readonly PinnedRevision[] {
   return pins(deserialize(body), "pins");
+}
+
+/** The body has names of results as `describeFound` makes them, as `v8.serialize` writes them. */
+export const knownHead = object({ kind: choice(["known"]) });
+
+const known = list(text(128 * 1024), pinsCountMax);
+
+/** Throws `bad-request`. */
+export function readKnown(body: Uint8Array): readonly string[] {
+  return known(deserialize(body), "known");
+}
+
+/** The bodies of messages. */
+export function* writeKnown(names: Iterable<string>): Generator<Uint8Array, void> {
+  let [piece, units]: [string[], number] = [[], 0];
+  for (const name of names) {
+    if (piece.length > 0 && (piece.length === pinsCountMax || units + name.length > pinsUnitsMax)) {
+      yield serialize(piece);
+      [piece, units] = [[], 0];
+    }
+    piece.push(name);
+    units += name.length;
+  }
+  if (piece.length > 0) yield serialize(piece);
+}
+
+/** A repository or directory that is a result, by its name: each node has an id of its own for it. */
+export function describeFound({ key, repository }: { readonly key: string; readonly repository: string }): string {
+  return `${repository}${key.slice(key.indexOf("@"))}`;
 }
 
 export function unitsOfPin({ repository, typed, commit }: PinnedRevision): number {
@@ -445,6 +480,7 @@ const fromCoordinator = {
   compare: compareHead,
   ask: askHead,
   pins: pinsHead,
+  known: knownHead,
   sent: sentHead,
   go: goHead,
   share: shareHead,

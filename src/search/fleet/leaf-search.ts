@@ -27,6 +27,8 @@ import {
   cutNames,
   cutPart,
   cutReceipt,
+  describeFound,
+  knownUnitsMax,
   type LeafCounts,
   type LeafMessage,
   pinnedUnitsMax,
@@ -37,6 +39,7 @@ import {
   type WireReceipt,
   wireReceiptItemsMax,
   readAsked,
+  readKnown,
   readMarks,
   splitTally,
   writeTally,
@@ -94,6 +97,10 @@ export class LeafSearch implements FrameReceiver {
   /** Revisions of which another leaf has sent results. */
   readonly #pinned: PinnedRevision[] = [];
   #pinnedUnits = 0;
+  /** Repositories and directories that another leaf has found. */
+  readonly #known = new Set<string>();
+  #knownCount = 0;
+  #knownUnits = 0;
   /** Marks of results that another leaf has sent. */
   #sent: { readonly marks: SentMarks; left: number } | undefined;
   #chosen: ChosenHere | undefined;
@@ -166,11 +173,14 @@ export class LeafSearch implements FrameReceiver {
         return this.#prepareIfTold(this.#asked);
       case "pins":
         return this.#addPins(body);
+      case "known":
+        assertTurn(this.#isTold && this.#go === undefined, "known");
+        return this.#addKnown(readKnown(body));
       case "sent":
         assertTurn(this.#isTold && this.#go === undefined, "sent");
         return this.#addSent(body);
       case "go":
-        assertTurn(this.#isTold && this.#go === undefined && (this.#sent?.left ?? 0) === 0, "go");
+        assertTurn(this.#isTold && this.#go === undefined && this.#knowsSent, "go");
         this.#go = message;
         return this.#begin();
       case "share":
@@ -213,6 +223,19 @@ export class LeafSearch implements FrameReceiver {
       throw new TrawlError("bad-request", "more pinned revisions than were announced, or longer ones");
     this.#pinned.push(...pins);
     this.#prepareIfTold(asked);
+  }
+
+  /** Whether all has come that says what another leaf has found. */
+  get #knowsSent(): boolean {
+    return (this.#sent?.left ?? 0) === 0 && this.#knownCount === this.#ask?.knownCount;
+  }
+
+  #addKnown(names: readonly string[]): void {
+    this.#knownCount += names.length;
+    this.#knownUnits += names.reduce((sum, name) => sum + name.length, 0);
+    if (this.#knownCount > (this.#ask?.knownCount ?? 0) || this.#knownUnits > knownUnitsMax)
+      throw new TrawlError("bad-request", "more known results than were announced, or longer ones");
+    for (const name of names) this.#known.add(name);
   }
 
   #prepareIfTold(asked: Asked): void {
@@ -294,8 +317,7 @@ export class LeafSearch implements FrameReceiver {
   #begin(): void {
     const [go, stop] = [this.#go, this.#stop];
     // At the limit it goes on until it has found what others have counted: it has to be told all of that.
-    const isTold = (this.#sent?.left ?? 0) === 0;
-    const mayStop = stop !== undefined && (stop.reason === "other" || isTold);
+    const mayStop = stop !== undefined && (stop.reason === "other" || this.#knowsSent);
     if (this.#running !== undefined || (go === undefined && !mayStop)) return;
     this.#start(undefined);
     if (this.#running === undefined) return;
@@ -565,10 +587,13 @@ export class LeafSearch implements FrameReceiver {
    * Counts a result as the coordinator will, because it takes what texts may then not take of what was granted. Owners may have been
    * found elsewhere, so only the coordinator can count them; their searches have no results in texts.
    */
-  #countFound({ key, optionsIndex, kind }: FoundResult): boolean {
+  #countFound(result: FoundResult): boolean {
+    const { key, optionsIndex, kind } = result;
     const running = this.#running;
     assert(running !== undefined, "results come from a search");
     if (kind === "owner") return true;
+    // The coordinator has counted it.
+    if (this.#known.has(describeFound(result))) return false;
     const { limits, control } = running;
     const found = this.#found;
     const { resultLimits } = limits;

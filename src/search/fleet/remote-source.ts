@@ -18,9 +18,12 @@ import type { SearchSource, SourcedSearch, SourceRoot } from "../source/search-s
 import { nodeIdSpan, type PinnedRevision } from "../source/search-fleet.js";
 import {
   type CoordinatorMessage,
+  describeFound,
   emptyPart,
   type LeafCounts,
   type LeafMessage,
+  knownCountMax,
+  knownUnitsMax,
   noCounts,
   pinnedCountMax,
   pinnedUnitsMax,
@@ -33,6 +36,7 @@ import {
   unitsOfPin,
   type WireReceipt,
   type WireTally,
+  writeKnown,
   writePins,
 } from "./fleet-messages.js";
 import type { Channel } from "./local-channel.js";
@@ -229,13 +233,14 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
   #ask(): void {
     const { asked, creditBytes } = this.#shared;
     const passed = this.#passed;
-    const { hasMarks, pinned, recordCount: sentCount } = passed;
+    const { hasMarks, pinned, known, recordCount: sentCount } = passed;
+    const knownCount = known.size;
     const pinnedCount = pinned.length;
     const timeoutMs = Math.ceil(Math.max(...this.#search.limits.timeoutsMs));
-    this.#send({ kind: "ask", timeoutMs, creditBytes, hasMarks, pinnedCount, sentCount }, asked);
+    this.#send({ kind: "ask", timeoutMs, creditBytes, hasMarks, pinnedCount, knownCount, sentCount }, asked);
     this.#granted = this.#findLeft();
-    if (pinnedCount === 0 && sentCount === 0) return this.#send({ kind: "go", ...this.#grant });
-    const [channel, pieces] = [this.#channel, tellPassed(writePins(pinned), passed.records())];
+    if (pinnedCount === 0 && knownCount === 0 && sentCount === 0) return this.#send({ kind: "go", ...this.#grant });
+    const [channel, pieces] = [this.#channel, tellPassed(writePins(pinned), writeKnown(known), passed.records())];
     const isCurrent = (): boolean => this.#channel === channel && this.#state !== "closed";
     workInSteps({
       step: () => {
@@ -802,10 +807,8 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     const ownKey = kind === "owner" ? key : `${repositoryId}${key.slice(key.indexOf("@"))}`;
     const json = Buffer.from(this.#withFirstIds(body)).toString();
     if (kind === "directory") this.#passed.pin({ repository, typed: revision, commit: commitIn(json) });
-    // Another node would count it again, within what is left. Owners are counted by the coordinator only, and of what comes before
-    // texts a node that has counted too much is asked again.
-    const isAmongTexts = message.at[0] === sections.others;
-    if (kind !== "owner" && isAmongTexts && isShared(this.#search.limits)) this.#passed.addUnmarked();
+    // Another node would count it again, within what is left. Owners are counted by the coordinator only.
+    if (kind !== "owner" && isShared(this.#search.limits)) this.#passed.addFound(describeFound({ key, repository }));
     const found = { key: ownKey, optionsIndex, repositoryId, repository, revision, kind, json: () => json };
     this.#foundCount++;
     this.#root.listener.found(found);
@@ -1157,6 +1160,9 @@ class PassedResults {
   readonly #records: Uint32Array[] = [];
   readonly #pinned = new Map<string, PinnedRevision>();
   #pinnedUnits = 0;
+  /** Repositories and directories that are results, as `describeFound` names them. */
+  readonly known = new Set<string>();
+  #knownUnits = 0;
   recordCount = 0;
   #isComplete = true;
   #isEmpty = true;
@@ -1190,6 +1196,15 @@ class PassedResults {
     this.#forget();
   }
 
+  /** A repository or directory was passed on, which the next node must not count. */
+  addFound(name: string): void {
+    this.#isEmpty = false;
+    if (!this.hasMarks || !this.#isComplete || this.known.has(name)) return;
+    this.known.add(name);
+    this.#knownUnits += name.length;
+    if (this.#knownUnits > knownUnitsMax || this.known.size > knownCountMax) this.addUnmarked();
+  }
+
   /** Something was passed on behind which nobody can go on: it has no marks, or too much was to be told. */
   addUnmarked(): void {
     this.#isEmpty = false;
@@ -1208,6 +1223,8 @@ class PassedResults {
     this.#records.length = 0;
     this.#pinned.clear();
     this.#pinnedUnits = 0;
+    this.known.clear();
+    this.#knownUnits = 0;
     this.recordCount = 0;
   }
 
@@ -1228,9 +1245,11 @@ class PassedResults {
 /** The messages about what was passed on. */
 function* tellPassed(
   pins: Iterable<Uint8Array>,
+  known: Iterable<Uint8Array>,
   records: Iterable<Uint8Array>,
 ): Generator<[CoordinatorMessage, Uint8Array], void> {
   for (const body of pins) yield [{ kind: "pins" }, body];
+  for (const body of known) yield [{ kind: "known" }, body];
   for (const body of records) yield [{ kind: "sent" }, body];
 }
 

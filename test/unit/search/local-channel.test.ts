@@ -122,7 +122,8 @@ t.test(
       closed: (reason) => void turns.push(reason),
     });
     const request = { ...ownRequest("type:commit x", operatorViewer, ""), origin: undefined };
-    const ask = { kind: "ask", timeoutMs: 1000, creditBytes: 1234, hasMarks: false, pinnedCount: 0, sentCount: 0 };
+    const nothingKnown = { hasMarks: false, pinnedCount: 0, knownCount: 0, sentCount: 0 };
+    const ask = { kind: "ask", timeoutMs: 1000, creditBytes: 1234, ...nothingKnown };
     const asked = {
       plan,
       request,
@@ -133,7 +134,7 @@ t.test(
     } as const;
     near.send(ask, writeAsked(asked));
     near.send({ kind: "go", matchCountMax: 10, displayCountMax: 10 });
-    while (root === undefined && turns.length < 2) await settled();
+    for (let i = 0; i < 1_000 && root === undefined; i++) await settled();
     t.equal(root?.pace.creditBytes, 1234);
     root?.order?.others();
     const history = (id: number): void =>

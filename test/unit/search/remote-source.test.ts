@@ -25,6 +25,7 @@ import {
   readTally,
   splitTally,
   readAsked,
+  readKnown,
   readPins,
   toLeafMessage,
   writeAsked,
@@ -35,7 +36,7 @@ import { LeafSearch } from "../../../src/search/fleet/leaf-search.js";
 import { type RemoteNode, RemoteSource, replaceIds } from "../../../src/search/fleet/remote-source.js";
 import { ResultOrder, sections } from "../../../src/search/fleet/result-order.js";
 import { isShared, searchLimits } from "../../../src/search/limits/search-limits.js";
-import { nodeIdSpan, type PinnedRevision } from "../../../src/search/source/search-fleet.js";
+import { type LeafServices, nodeIdSpan, type PinnedRevision } from "../../../src/search/source/search-fleet.js";
 import type { SearchSource, SourceRoot } from "../../../src/search/source/search-source.js";
 import { FrameChannel, type FrameReceiver } from "../../../src/wire/frame-channel.js";
 import { type Frame, frameStart } from "../../../src/wire/frames.js";
@@ -62,6 +63,7 @@ interface Site {
   readonly asked: () => Asked;
   /** What it was told to pin. */
   readonly pinned: readonly PinnedRevision[];
+  readonly known: readonly string[];
   readonly say: (message: object, body?: string | Buffer) => Promise<void>;
   readonly breakOff: () => Promise<void>;
   /** Gives the source its turn, if another one was before it. */
@@ -96,6 +98,7 @@ function site(
   const tallies: (readonly (readonly [string, number])[])[] = [];
   let asked: Asked | undefined;
   const pinned: PinnedRevision[] = [];
+  const known: string[] = [];
   const open = (receiver: FrameReceiver): FrameChannel => {
     const [here, there] = streamPair();
     leaf = new FrameChannel(there, {
@@ -106,6 +109,7 @@ function site(
           pinned.length = 0;
         }
         if (head["kind"] === "pins") pinned.push(...readPins(body));
+        if (head["kind"] === "known") known.push(...readKnown(body));
         if (head["kind"] === "sent") sent.push(Buffer.from(body));
       },
       closed: () => undefined,
@@ -183,6 +187,7 @@ function site(
       return asked;
     },
     pinned,
+    known,
     say: (message, body = "") => {
       leaf?.send(message, typeof body === "string" ? Buffer.from(body) : body);
       return settle();
@@ -871,30 +876,113 @@ t.test("nobody goes on behind counts without marks", async (t) => {
   nothing.source.giveUp();
 });
 
-t.test("nobody goes on behind repositories and directories that count, within a limit", async (t) => {
-  const found = (resultKind: string) => ({
+t.test("a replica is told which repositories and directories are counted within a limit", async (t) => {
+  const found = (resultKind: string, i: number, node: number) => ({
     kind: "found",
     at: [sections.others],
-    key: resultKind === "owner" ? "@a" : `${idBase + 1}@`,
+    key: resultKind === "owner" ? `@${i}` : `${node * idBase + i}@${resultKind === "directory" ? ":src/" : ""}`,
     optionsIndex: 0,
-    repositoryId: idBase + 1,
-    repository: "r",
+    repositoryId: node * idBase + i,
+    repository: `r${i}`,
     revision: "",
     resultKind,
   });
-  for (const [query, kind, goesOn] of [
-    ["count:5 select:repo x", "repository", false],
-    ["count:5 select:file.directory x", "directory", false],
-    ["count:5 select:file.owners x", "owner", true],
-    ["count:all select:repo x", "repository", true],
+  for (const [query, kind, names] of [
+    ["count:5 select:repo x", "repository", ["r1@", "r2@"]],
+    ["count:5 select:file.directory x", "directory", ["r1@:src/", "r2@:src/"]],
+    ["count:5 select:file.owners x", "owner", []],
+    ["count:all select:repo x", "repository", []],
   ] as const) {
-    const { say, breakOff, nodes, source } = site(query, new Map(), false, 2);
-    await say(prepared(query));
-    await say(found(kind), "{}");
-    await breakOff();
-    t.equal(nodes.length, goesOn ? 3 : 1, query);
-    source.giveUp();
+    const one = site(query, new Map(), false, 2);
+    await one.say(prepared(query));
+    for (const i of [1, 2]) await one.say(found(kind, i, 1), "{}");
+    await one.breakOff();
+    for (let i = 0; i < 1_000 && one.heard.at(-1)?.["kind"] !== "go"; i++)
+      await new Promise<void>((resolve) => void setImmediate(resolve));
+    t.same(one.nodes, ["leaf0", "failover", "leaf1"], query);
+    t.same(one.known, names);
+    t.equal(one.heard.findLast(({ kind: said }) => said === "ask")?.["knownCount"], names.length);
+    await one.say(prepared(query));
+    await one.say(found(kind, 3, 2), "{}");
+    t.equal(one.found.length, 3);
+    one.source.giveUp();
   }
+  const many = site("count:5 select:repo x", new Map(), false, 2);
+  await many.say(prepared("x"));
+  for (let i = 0; i < 70; i++)
+    await many.say({ ...found("directory", 1, 1), key: `${idBase + 1}@:${i}${"d".repeat(60_000)}/` }, "{}");
+  for (let i = 0; i < 70; i++)
+    await many.say({ ...found("directory", 1, 1), key: `${idBase + 1}@:${i}${"e".repeat(60_000)}/` }, "{}");
+  await many.breakOff();
+  t.same(many.nodes, ["leaf0"], "of more than a bound nobody goes on");
+});
+
+t.test("a leaf counts nothing that another one has found", async (t) => {
+  const query = "count:2 select:repo x";
+  const [here, there] = streamPair();
+  const searcher = {
+    repositories: () => [],
+    chooseHere: () =>
+      Promise.resolve({
+        first: () => ({ part: emptyPart(plan(query)), names: ["a", "b", "c", "d"] }),
+        open: (_: unknown, { listener }: SourceRoot) => ({
+          run: async () => {
+            for (const [i, repository] of ["a", "b", "c", "d"].entries())
+              listener.found({
+                kind: "repository",
+                key: `${i}@`,
+                optionsIndex: 0,
+                repositoryId: i,
+                revision: "",
+                repository,
+                json: () => "{}",
+              });
+            return Promise.resolve();
+          },
+          part: () => emptyPart(plan(query)),
+          finish: () => undefined,
+          release: () => undefined,
+          drop: () => undefined,
+          goOn: () => undefined,
+          giveUp: () => undefined,
+          nameOf: () => undefined,
+          isActive: false,
+        }),
+        release: () => undefined,
+      }),
+  };
+  const leaf = new LeafSearch(() => channel, {
+    coordinator: "c",
+    searcher: searcher as unknown as LeafServices,
+    workerCount: 1,
+    idBase: 0,
+    log: silentLog(),
+  });
+  const channel = new FrameChannel(there, { frame: (frame) => leaf.frame(frame), closed: () => leaf.closed() });
+  const said: Frame["head"][] = [];
+  const coordinator = new FrameChannel(here, { frame: ({ head }) => void said.push(head), closed: () => undefined });
+  const request = { ...ownRequest(query, operatorViewer, ""), origin: undefined, receipt: "none" } as const;
+  const asked = writeAsked({
+    plan: plan(query),
+    request,
+    lane: "interactive",
+    timeoutsMs: [1000],
+    isSuggestible: false,
+    secret: Buffer.alloc(16),
+  });
+  coordinator.send(
+    { kind: "ask", timeoutMs: 1000, creditBytes: 1000, hasMarks: true, pinnedCount: 0, knownCount: 2, sentCount: 0 },
+    asked,
+  );
+  coordinator.send({ kind: "known" }, serialize(["a@", "c@"]));
+  coordinator.send({ kind: "go", matchCountMax: 2, displayCountMax: 2 });
+  for (let i = 0; i < 1_000 && said.at(-1)?.["kind"] !== "end"; i++)
+    await new Promise<void>((resolve) => void setImmediate(resolve));
+  t.same(
+    said.filter(({ kind }) => kind === "found").map(({ repository }) => repository),
+    ["b", "d"],
+  );
+  coordinator.close();
 });
 
 t.test("many revisions are pinned in several messages, and of more than a bound nobody goes on", async (t) => {
@@ -1029,7 +1117,15 @@ t.test("a leaf chooses when it has all revisions to pin, and no more", async (t)
       isSuggestible: false,
     } as const;
     const asked = writeAsked({ ...common, secret: Buffer.alloc(16) });
-    const head = { kind: "ask", timeoutMs: 1000, creditBytes: 1000, hasMarks: false, pinnedCount: 3, sentCount: 0 };
+    const head = {
+      kind: "ask",
+      timeoutMs: 1000,
+      creditBytes: 1000,
+      hasMarks: false,
+      pinnedCount: 3,
+      knownCount: 0,
+      sentCount: 0,
+    };
     coordinator.send(head, asked);
     for (const piece of pieces) coordinator.send({ kind: "pins" }, serialize(piece));
     await new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)));

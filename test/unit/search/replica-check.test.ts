@@ -176,7 +176,15 @@ t.test("what searches that go on are told has a limit on its memory, for all of 
       secret: Buffer.alloc(secretBytes),
     };
     leaf.frame({
-      head: { kind: "ask", timeoutMs: 1_000, creditBytes: 1, hasMarks: true, pinnedCount: 0, sentCount: marksMax },
+      head: {
+        kind: "ask",
+        timeoutMs: 1_000,
+        creditBytes: 1,
+        hasMarks: true,
+        pinnedCount: 0,
+        knownCount: 0,
+        sentCount: marksMax,
+      },
       headBytes: 1,
       body: serialize(asked),
       release: () => undefined,
