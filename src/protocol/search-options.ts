@@ -37,6 +37,8 @@ export interface SearchOptions {
   readonly group: "path" | "capture" | undefined;
   /** Undefined if all revisions are indexed branches. */
   readonly commitSets: CommitSets | undefined;
+  /** A batch is sent at this size; absent for that of the lane. Of one node of several, which has a part of the credit. */
+  readonly batchBytesMax?: number | undefined;
   /** What match objects add to ids of repositories: 0 unless several nodes search. */
   readonly idBase: number;
   /** Undefined unless another process may have to go on behind what was sent, or this one goes on behind another. */

@@ -7,6 +7,7 @@ import { silentLog } from "../../src/base/log.js";
 import type { StreamEvent } from "../../src/cli/connection/sse-decoder.js";
 import type { Progress, StreamMatch } from "../../src/model/stream-events.js";
 import { type Asked, emptyPart, noCounts } from "../../src/search/fleet/fleet-messages.js";
+import { sections } from "../../src/search/fleet/result-order.js";
 import { nodeIdSpan } from "../../src/search/source/search-fleet.js";
 import { programVersion } from "../../src/daemon/parts/program.js";
 import type { FrameChannel } from "../../src/wire/frame-channel.js";
@@ -343,7 +344,10 @@ function flood(channel: () => FrameChannel, id: number, name: string) {
       const counts = { ...noCounts, matches, displayed: matches };
       const repositories = [[id, name, "", 1, ""]];
       const own = { ...tally, repositories, contentMatches: 1, unownedResults: 0, groups: [] };
-      channel().send({ kind: "batch", counts, tally: own, markBytes: 0, isPart: false }, Buffer.from(match));
+      channel().send(
+        { kind: "batch", at: [sections.others], counts, tally: own, markBytes: 0, isPart: false },
+        Buffer.from(match),
+      );
     }
   };
   return {

@@ -48,6 +48,9 @@ import type { Channel } from "./local-channel.js";
 import { holdingsInSteps } from "./replica-check.js";
 import { historyKey, type OrderKey, rankedKey, repositoryKey, sections } from "./result-order.js";
 
+/** Smaller batches cost more than they hold. */
+const batchBytesMin = 16 * 1024;
+
 /** How often a leaf says how far it is. */
 const stateMs = 200;
 
@@ -369,7 +372,10 @@ export class LeafSearch implements FrameReceiver {
     const marks = ask.hasMarks
       ? { secret: Uint8Array.from(secret), sent: sent?.memory, run: ++this.#runNumber }
       : undefined;
-    const search = { request, plan, limits, control, claims: undefined, startedMs: performance.now(), marks };
+    const startedMs = performance.now();
+    // A batch that is larger than the credit would be sent all the same, and the coordinator holds it.
+    const batchBytesMax = Math.max(batchBytesMin, Math.floor(ask.creditBytes / 2));
+    const search = { request, plan, limits, control, claims: undefined, startedMs, marks, batchBytesMax };
     const isCurrent = (): boolean => this.#running === running;
     const root = {
       listener: this.#listener(isCurrent),

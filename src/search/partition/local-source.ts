@@ -123,7 +123,12 @@ export class LocalSource implements SearchSource {
     const { client, viewer } = request;
     this.#resolutions = resolutions;
     const selections = resolutions.map(({ selection }) => selection);
-    this.#options = { ...searchOptions(plan, request, limits, selections, claims, choice.idBase), marks: search.marks };
+    const { marks, batchBytesMax } = search;
+    this.#options = {
+      ...searchOptions(plan, request, limits, selections, claims, choice.idBase),
+      marks,
+      batchBytesMax,
+    };
     this.#seesAll = services.catalog.seesAll(viewer);
     this.#writer = new RepositoryWriter(plan, () => this.#repositories, choice.idBase);
     this.#report = new SourceReport(plan, this.#record, () => this.#resolutions);

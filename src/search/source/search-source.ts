@@ -64,6 +64,8 @@ export interface SourcedSearch {
   readonly startedMs: number;
   /** Undefined unless another process may have to go on behind what was sent, or this one goes on behind another. */
   readonly marks?: MarkOptions | undefined;
+  /** As in `SearchOptions`. */
+  readonly batchBytesMax?: number | undefined;
 }
 
 /** What the root of a search gives its sources. */

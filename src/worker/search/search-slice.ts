@@ -142,7 +142,7 @@ export class SearchSlice {
     this.#wanted = { ofTexts: symbols.includes(undefined), ofSymbols: symbols.some((one) => one !== undefined) };
     this.#table = new ShardTable(task.table);
     this.#shards = shards ?? new TaskShards(thread.shards, snapshot, this.#table, task);
-    const bytesMax = batchBytes[task.lane];
+    const bytesMax = Math.min(batchBytes[task.lane], task.options.batchBytesMax ?? batchBytes[task.lane]);
     this.#writer = new ResultWriter(thread.kernel, task.options, this.#control, bytesMax, thread.buffers, (batch) =>
       this.#take(batch),
     );
