@@ -274,6 +274,10 @@ export class Catalog implements Manifest {
     this.#setRepository({ ...repository, historyError: error === "" ? undefined : error });
   }
 
+  store(): Promise<void> {
+    return Promise.resolve();
+  }
+
   publish<Change extends CatalogChange>(makeChange: () => Change | Promise<Change>): Promise<Change> {
     return this.flip(makeChange, () => Promise.resolve());
   }

@@ -1,3 +1,4 @@
+import type { ShardRecord } from "../model/shard-record.js";
 import type { CatalogChange } from "./catalog-change.js";
 
 /** One step of a manifest: a change with a name of its own, by which it is found again if its outcome was not learnt. */
@@ -22,7 +23,10 @@ export interface Flip<Change extends CatalogChange = CatalogChange> {
  * - A change that writes nothing is no flip. Each other one is a flip with an id of its own, and increases the version of the catalog's
  *   position by one, in the same transaction.
  * - Changes are made in the order of the calls. Ids of repositories are not used again.
+ * - `store` may be called before a change that adds these shards: it does what the change would have to wait for. On a single host, that
+ *   is nothing.
  */
 export interface Manifest {
+  store(records: readonly ShardRecord[]): Promise<void>;
   publish<Change extends CatalogChange>(makeChange: () => Change | Promise<Change>): Promise<Change>;
 }

@@ -8,6 +8,8 @@ export interface PartitionState {
   readonly epoch: number;
   readonly timeline: number;
   readonly nextRepositoryId: number;
+  /** Whether nobody has the lease, by the clock of the database. */
+  readonly isFree: boolean;
 }
 
 /** A shard as the database has it; its id is another one on each node. */
@@ -86,7 +88,7 @@ put_shards as (
 select version::float8 as version from flipped`;
 
 const stateSql = `select version::float8 as version, flip_id, holder, epoch::float8 as epoch, current_timeline() as timeline,
-  next_repository_id::float8 as next_repository_id from partition where id = $1`;
+  next_repository_id::float8 as next_repository_id, until < clock_timestamp() as is_free from partition where id = $1`;
 
 /** The manifest of one partition, in the database. */
 export class PartitionRecords {
@@ -217,6 +219,7 @@ function toState(row: Row): PartitionState {
     epoch: Number(row["epoch"]),
     timeline: Number(row["timeline"]),
     nextRepositoryId: Number(row["next_repository_id"]),
+    isFree: row["is_free"] === true,
   };
 }
 

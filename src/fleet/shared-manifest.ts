@@ -5,23 +5,40 @@ import { mapInSteps, resultWhileYielding } from "../base/yielding.js";
 import type { CatalogChange, RestoredShard, StagedChange } from "../catalog/catalog-change.js";
 import type { Catalog } from "../catalog/catalog.js";
 import { decodeChange, encodeChange, type ShardIds } from "../catalog/flip-format.js";
+import type { Position } from "../catalog/catalog-records.js";
 import type { Flip, Manifest } from "../catalog/manifest.js";
 import { DatabaseError } from "../database/database.js";
 import type { Lease, Leases } from "../database/leases.js";
 import type { HistoryShardRecord } from "../model/history-record.js";
 import type { Repository } from "../model/repository.js";
-import type { ShardRecord } from "../model/shard-record.js";
+import type { ShardRecord, SymbolRecord } from "../model/shard-record.js";
+import { isObjectHash } from "../objects/object-store.js";
 import type { Fence, PartitionRecords, SharedFlip, SharedRepository, SharedShard } from "./partition-records.js";
 
 /** A record of a shard, of texts or of a history, without the id that this node has given it. */
-type NamedRecord = Omit<ShardRecord, "id"> | Omit<HistoryShardRecord, "id">;
+export type NamedRecord = Omit<ShardRecord, "id"> | Omit<HistoryShardRecord, "id">;
 
-/** The shards of this node, by the names that all nodes know. */
+/** The shards of this node, and those of the fleet: objects that all nodes reach, by the hash of their bytes. */
 export interface NodeShards {
-  /** The name of a stored shard. Equal shards have equal names. */
-  name(record: ShardRecord | HistoryShardRecord): string;
-  /** Stores a shard here that others have; resolves with its id. It is not live yet. */
-  bring(name: string, kind: SharedShard["kind"], record: NamedRecord): Promise<number>;
+  /** Makes a stored shard one that all nodes reach, with its symbols; resolves with its record, in which their names are. */
+  store<Kept extends ShardRecord | HistoryShardRecord>(record: Kept, kind: SharedShard["kind"]): Promise<Kept>;
+  storeSymbols(shardId: number, record: SymbolRecord): Promise<SymbolRecord>;
+  /** Stores a shard here that others have, with its symbols; resolves with its id. It is not live yet. */
+  bring(name: string, record: NamedRecord, kind: SharedShard["kind"]): Promise<number>;
+  /** Stores symbols here that others have, for a shard that is here. */
+  bringSymbols(shardId: number, record: SymbolRecord): Promise<void>;
+  /** These are live: they need not be remembered any more. */
+  keep(names: Iterable<string>): void;
+}
+
+/** Shards that are fetched at once. */
+const broughtAtOnce = 4;
+
+/** The name of a shard in the fleet. Equal shards have equal names; the histories of two repositories may be equal, and are two. */
+function nameShard(record: NamedRecord): string {
+  const { object } = record;
+  assert(object !== undefined && isObjectHash(object), "a shard of a fleet is stored before it is named");
+  return "repositoryId" in record ? `${object}.${record.repositoryId}` : object;
 }
 
 export interface SharedManifestServices {
@@ -70,12 +87,26 @@ export class SharedManifest implements Manifest {
   /** Settles when the last of what was asked for is done. */
   #queue: Promise<unknown> = Promise.resolve();
 
+  /** Why this node may publish nothing. */
+  refusal: () => TrawlError = () =>
+    new TrawlError("conflict", "another node changes this part of the index: ask that node");
+
   /** Caller guarantees: the catalog is loaded, and changed by nobody else. */
   constructor(services: SharedManifestServices) {
     this.#services = services;
-    const { catalog, shards } = services;
-    for (const { record } of catalog.shards()) this.#ids.set(shards.name(record), record.id);
-    for (const record of catalog.historyShards()) this.#ids.set(shards.name(record), record.id);
+    const { catalog } = services;
+    for (const { record } of catalog.shards()) this.#ids.set(nameShard(record), record.id);
+    for (const record of catalog.historyShards()) this.#ids.set(nameShard(record), record.id);
+  }
+
+  /** What the catalog has reached. */
+  get position(): Position {
+    return this.#services.catalog.position;
+  }
+
+  /** Stores shards that will be in a change, before its turn comes. */
+  async store(records: readonly ShardRecord[]): Promise<void> {
+    for (const record of records) await this.#services.shards.store(record, "text");
   }
 
   /** Whether this node may publish, as far as it knows. */
@@ -106,7 +137,7 @@ export class SharedManifest implements Manifest {
   publish<Change extends CatalogChange>(makeChange: () => Change | Promise<Change>): Promise<Change> {
     return this.#inTurn(async () => {
       await this.#settleDoubt();
-      if (!this.isOwner) throw new TrawlError("conflict", "another node changes this part of the index: ask that node");
+      if (!this.isOwner) throw this.refusal();
       try {
         return await this.#publish(makeChange);
       } catch (error) {
@@ -121,15 +152,16 @@ export class SharedManifest implements Manifest {
     const { catalog } = this.#services;
     const made: { names: readonly (readonly [string, number])[]; removed: readonly string[] }[] = [];
     return catalog
-      .flip(makeChange, async (flip, staged) => {
-        const shared = await this.#toShared(flip, staged);
-        await this.#decide(shared);
-        const { addedShards = [], addedHistory = [] } = flip.change;
-        const names = [...addedShards, ...addedHistory].map(
-          (one) => [this.#services.shards.name(one), one.id] as const,
-        );
-        made.push({ names, removed: shared.removedShards });
-      })
+      .flip(
+        async () => this.#store(await makeChange()),
+        async (flip, staged) => {
+          const shared = await this.#toShared(flip, staged);
+          await this.#decide(shared);
+          const { addedShards = [], addedHistory = [] } = flip.change;
+          const names = [...addedShards, ...addedHistory].map((one) => [nameShard(one), one.id] as const);
+          made.push({ names, removed: shared.removedShards });
+        },
+      )
       .then((change) => {
         for (const { names, removed } of made) {
           for (const name of removed) this.#ids.delete(name);
@@ -137,6 +169,22 @@ export class SharedManifest implements Manifest {
         }
         return change;
       });
+  }
+
+  /** The change with all that it adds stored where other nodes find it. */
+  async #store<Change extends CatalogChange>(change: Change): Promise<Change> {
+    const { shards, catalog } = this.#services;
+    const { addedShards = [], addedHistory = [], symbols } = change;
+    if (addedShards.length === 0 && addedHistory.length === 0 && symbols === undefined) return change;
+    const stored: ShardRecord[] = [];
+    const storedHistory: HistoryShardRecord[] = [];
+    const storedSymbols = new Map<number, SymbolRecord | undefined>();
+    for (const record of addedShards) stored.push(await shards.store(record, "text"));
+    for (const record of addedHistory) storedHistory.push(await shards.store(record, "history"));
+    for (const [id, record] of symbols ?? [])
+      if (catalog.shard(id) !== undefined)
+        storedSymbols.set(id, record === undefined ? undefined : await shards.storeSymbols(id, record));
+    return { ...change, addedShards: stored, addedHistory: storedHistory, symbols: storedSymbols };
   }
 
   async #decide(flip: SharedFlip): Promise<void> {
@@ -174,10 +222,18 @@ export class SharedManifest implements Manifest {
   async #claim(): Promise<boolean> {
     const { leases, records, catalog } = this.#services;
     const lease = await leases.claim(String(records.partition));
-    this.#lease = lease;
+    this.#lease = undefined;
     this.#hadLease = lease !== undefined;
     if (lease === undefined) return false;
-    await this.#follow();
+    try {
+      await this.#follow();
+    } catch (error) {
+      // Another node may be able to.
+      this.#hadLease = false;
+      await leases.release(lease).catch(() => undefined);
+      throw error;
+    }
+    this.#lease = lease;
     const state = await records.state();
     if (state !== undefined && state.nextRepositoryId > 1) catalog.reserveRepositoryId(state.nextRepositoryId - 1);
     return true;
@@ -216,16 +272,23 @@ export class SharedManifest implements Manifest {
         return id;
       },
     };
+    const { shards } = this.#services;
     for (const [kind, entries] of [
       ["text", addedIn(value, "addedShards")],
       ["history", addedIn(value, "addedHistory")],
     ] as const)
-      for (const [name, record] of entries) brought.set(name, await this.#services.shards.bring(name, kind, record));
+      await eachAtOnce(entries, async ([name, record]) => {
+        brought.set(name, await shards.bring(name, record, kind));
+      });
     const change = decodeChange(value, lookup);
+    await eachAtOnce([...(change.symbols ?? [])], async ([id, record]) => {
+      if (record !== undefined) await shards.bringSymbols(id, record);
+    });
     const removed = new Set([...(change.removedShardIds ?? []), ...(change.removedHistoryIds ?? [])]);
     await catalog.follow(() => change, position);
     this.#forget(removed);
     for (const [name, id] of brought) this.#ids.set(name, id);
+    shards.keep(brought.keys());
   }
 
   #forget(ids: ReadonlySet<number>): void {
@@ -250,19 +313,21 @@ export class SharedManifest implements Manifest {
     const addedHistory: HistoryShardRecord[] = [];
     const restored = new Map<number, RestoredShard>();
     const names: [string, number][] = [];
-    for (const { name, kind, record: text, tombstones } of found.values()) {
+    await eachAtOnce([...found.values()], async ({ name, kind, record: text, tombstones }) => {
       const record = parse(text) as NamedRecord;
       const known = this.#ids.get(name);
-      const id = known ?? (await shards.bring(name, kind, record));
+      const id = known ?? (await shards.bring(name, record, kind));
       names.push([name, id]);
       if (kind === "history") {
         if (known === undefined) addedHistory.push({ ...(record as Omit<HistoryShardRecord, "id">), id });
-        continue;
+        return;
       }
       const whole = { ...(record as Omit<ShardRecord, "id">), id };
       if (known === undefined) addedShards.push(whole);
+      else if (whole.symbols !== undefined && whole.symbols.object !== catalog.shard(known)?.record.symbols?.object)
+        await shards.bringSymbols(known, whole.symbols);
       restored.set(id, { record: whole, tombstones: tombstones === null ? undefined : toWords(tombstones) });
-    }
+    });
     const live = (id: number): boolean => catalog.shard(id) !== undefined;
     await catalog.follow(
       async () => ({
@@ -278,41 +343,42 @@ export class SharedManifest implements Manifest {
     );
     for (const [name] of removed) this.#ids.delete(name);
     for (const [name, id] of names) this.#ids.set(name, id);
+    shards.keep(found.keys());
   }
 
   /** All that the database keeps of a flip. */
   async #toShared({ id, change }: Flip, staged: StagedChange): Promise<SharedFlip> {
-    const { catalog, shards } = this.#services;
+    const { catalog } = this.#services;
     const added = new Map([...(change.addedShards ?? []), ...(change.addedHistory ?? [])].map((one) => [one.id, one]));
-    const nameShard = (shardId: number): string => {
+    const nameId = (shardId: number): string => {
       const record = added.get(shardId) ?? catalog.shard(shardId)?.record ?? catalog.historyShard(shardId);
       // What is not live here is not live anywhere: a change ignores it.
-      return record === undefined ? `unknown ${shardId}` : shards.name(record);
+      return record === undefined ? `unknown ${shardId}` : nameShard(record);
     };
     const rows: SharedShard[] = [];
     for (const [shardId, after] of staged.shards) {
       const before = catalog.shard(shardId);
       if (before !== undefined && before.record === after.record && before.tombstones === after.tombstones) continue;
       rows.push({
-        name: nameShard(shardId),
+        name: nameId(shardId),
         kind: "text",
         record: withoutId(after.record),
         tombstones: after.tombstones === undefined ? null : toBase64(after.tombstones),
       });
     }
     for (const record of change.addedHistory ?? [])
-      rows.push({ name: shards.name(record), kind: "history", record: withoutId(record), tombstones: null });
+      rows.push({ name: nameShard(record), kind: "history", record: withoutId(record), tombstones: null });
     const names = new Set(rows.map(({ name }) => name));
     assert(names.size === rows.length, "shards of one flip have different names");
-    const removed = [...(change.removedShardIds ?? []), ...staged.removedHistoryIds].map(nameShard);
+    const removed = [...(change.removedShardIds ?? []), ...staged.removedHistoryIds].map(nameId);
     for (const { id: addedId } of added.values()) {
-      const name = nameShard(addedId);
+      const name = nameId(addedId);
       assert(!this.#ids.has(name) || removed.includes(name), "a shard that is added is not live already");
     }
     const whole = { ...change, removedHistoryIds: staged.removedHistoryIds };
     const toRow = (one: Repository): string =>
       JSON.stringify({ id: one.id, name: one.name, record: JSON.stringify(one) } satisfies SharedRepository);
-    const text = await resultWhileYielding(encodeChange(whole, nameShard));
+    const text = await resultWhileYielding(encodeChange(whole, nameId));
     const repositories = await resultWhileYielding(mapInSteps(change.repositories ?? [], toRow));
     const shardRows = await resultWhileYielding(mapInSteps(rows, (row) => JSON.stringify(row)));
     const characters = [text, ...repositories, ...shardRows].reduce((sum, { length }) => sum + length, 0);
@@ -338,6 +404,20 @@ export class SharedManifest implements Manifest {
     this.#queue = done.catch(() => undefined);
     return done;
   }
+}
+
+/** Some at a time. After an error nothing more is begun, and it rejects when what was begun has ended. */
+async function eachAtOnce<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const left = items.values();
+  const failures: unknown[] = [];
+  const run = async (): Promise<void> => {
+    for (const item of left) {
+      if (failures.length > 0) return;
+      await work(item).catch((error: unknown) => void failures.push(error));
+    }
+  };
+  await Promise.all(Array.from({ length: broughtAtOnce }, run));
+  if (failures.length > 0) throw failures[0];
 }
 
 function withoutId({ id: _, ...record }: ShardRecord | HistoryShardRecord): string {

@@ -3,6 +3,8 @@ export interface HistoryShardRecord {
   readonly id: number;
   /** The checksum of the shard's header, which identifies the shard. */
   readonly checksum: number;
+  /** In a fleet with a database: the SHA-256 of the stored value, by which all nodes find it. */
+  readonly object?: string;
   readonly repositoryId: number;
   /** Size of the stored value in bytes. */
   readonly storedBytes: number;

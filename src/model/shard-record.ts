@@ -8,6 +8,8 @@ export interface ShardRecord {
    * written by older programs do not have it.
    */
   readonly checksum?: number;
+  /** In a fleet with a database: the SHA-256 of the stored value, by which all nodes find it. */
+  readonly object?: string;
   /** Size of the stored value in bytes. */
   readonly storedBytes: number;
   readonly contentBytes: number;
@@ -22,6 +24,8 @@ export interface ShardRecord {
 export interface SymbolRecord {
   /** Identifies the stored value. */
   readonly checksum: number;
+  /** In a fleet with a database: the SHA-256 of the stored value. */
+  readonly object?: string;
   readonly storedBytes: number;
   readonly symbolCount: number;
   /** Texts from which no symbols could be extracted. */

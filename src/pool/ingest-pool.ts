@@ -2,6 +2,7 @@ import type { WorkerSettings } from "../protocol/messages.js";
 import type {
   BackupTask,
   BackupTaskResult,
+  BringObjectTask,
   BuildPreciseTask,
   BuildPreciseTaskResult,
   CheckTask,
@@ -13,12 +14,14 @@ import type {
   IngestTask,
   MaintainTask,
   RemoveTask,
+  StoreObjectTask,
   SymbolsTask,
   SymbolsTaskResult,
   SyncProgress,
   SyncTask,
   SyncTaskResult,
 } from "../protocol/ingest-messages.js";
+import type { ObjectName } from "../objects/object-store.js";
 import { TaskActivity, type Doing } from "../protocol/task-activity.js";
 import { ThreadLoss, WorkerPool, type PoolReport, slowWorkerCount, smallYoungHeapMiB } from "./worker-pool.js";
 
@@ -103,6 +106,14 @@ export class IngestPool {
   }
 
   precise(task: BuildPreciseTask): Promise<BuildPreciseTaskResult> {
+    return this.#run(task, [task.stop]);
+  }
+
+  storeObject(task: StoreObjectTask): Promise<ObjectName> {
+    return this.#run(task, [task.stop]);
+  }
+
+  bringObject(task: BringObjectTask): Promise<void> {
     return this.#run(task, [task.stop]);
   }
 

@@ -4,6 +4,8 @@ import type { SerializedError } from "../base/errors.js";
 import type { ShardRecord, StoredShard, SymbolRecord } from "../model/shard-record.js";
 import type { HistoryShardRecord, HistoryScope } from "../model/history-record.js";
 import type { IndexedBranch, Repository, VanishedKind } from "../model/repository.js";
+import type { ObjectKind, ObjectName } from "../objects/object-store.js";
+import type { ObjectSettings } from "../objects/open-objects.js";
 import type { ShardFailure } from "./messages.js";
 
 /** The tasks of an ingest worker. */
@@ -16,7 +18,29 @@ export type IngestTask =
   | BackupTask
   | IndexHistoryTask
   | SymbolsTask
-  | BuildPreciseTask;
+  | BuildPreciseTask
+  | StoreObjectTask
+  | BringObjectTask;
+
+/** Stores a value of this node where other nodes of its fleet find it. */
+export interface StoreObjectTask {
+  readonly kind: "store-object";
+  readonly objects: ObjectSettings;
+  readonly value: ObjectKind;
+  /** For symbols, the checksum is not compared. */
+  readonly shard: StoredShard;
+  readonly stop: Int32Array;
+}
+
+/** Fetches a value that another node has stored. */
+export interface BringObjectTask {
+  readonly kind: "bring-object";
+  readonly objects: ObjectSettings;
+  readonly name: ObjectName;
+  /** The shard that it becomes, or whose symbols it is; the checksum of what is brought. */
+  readonly shard: StoredShard;
+  readonly stop: Int32Array;
+}
 
 /** Builds a precise index from an upload. */
 export interface BuildPreciseTask {

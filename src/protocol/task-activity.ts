@@ -43,6 +43,7 @@ const phases = [
   "repacking",
   "copying",
   "symbols",
+  "uploading",
 ] as const;
 
 export type Phase = (typeof phases)[number];

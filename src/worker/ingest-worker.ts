@@ -3,7 +3,7 @@ import { workerData } from "node:worker_threads";
 import { callEvery } from "../base/deadline.js";
 import { releaseMemory } from "../native/memory/memory.js";
 import type { WorkerSettings } from "../protocol/messages.js";
-import type { IngestTask } from "../protocol/ingest-messages.js";
+import type { BringObjectTask, IngestTask, StoreObjectTask } from "../protocol/ingest-messages.js";
 import { readSettings } from "../protocol/task-message.js";
 import { TaskActivity } from "../protocol/task-activity.js";
 import { IdleCollector, ingestGrowthMax, serveTasks } from "./serve.js";
@@ -71,5 +71,14 @@ function run(task: IngestTask): Promise<unknown> {
       return runBackup(thread, task);
     case "precise":
       return runBuildPrecise(thread, task);
+    case "store-object":
+    case "bring-object":
+      return runObject(task);
   }
+}
+
+/** A single host does not load what a fleet needs. */
+async function runObject(task: StoreObjectTask | BringObjectTask): Promise<unknown> {
+  const { runBringObject, runStoreObject } = await import("./ingest/object-tasks.js");
+  return task.kind === "store-object" ? runStoreObject(thread, task) : runBringObject(thread, task);
 }

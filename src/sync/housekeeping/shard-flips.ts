@@ -32,6 +32,7 @@ export class ShardFlips {
       assert(id > 0 && id < this.shardIds[0] >>> 0, "a worker takes the ids of shards from the counter");
     let used: readonly ShardRecord[] = [];
     try {
+      await this.#services.manifest.store(written);
       ({ addedShards: used = [] } = await this.#services.manifest.publish(() => {
         const change = makeChange();
         for (const { id } of change.addedShards ?? [])

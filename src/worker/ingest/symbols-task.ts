@@ -37,7 +37,7 @@ async function extract(
 }
 
 /** A copy, because the extraction takes long: a snapshot that is open for so long would make the store grow. */
-function readCopy(store: IngestThread["store"], id: number): Buffer {
+export function readCopy(store: IngestThread["store"], id: number): Buffer {
   const snapshot = store.read();
   try {
     const bytes = snapshot.get(id);

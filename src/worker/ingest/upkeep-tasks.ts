@@ -117,7 +117,7 @@ function beatingStop(activity: TaskActivity, stop: Int32Array): () => boolean {
 }
 
 /** The reader of the bytes. Throws `corrupt-shard` or `format-version` unless the bytes are those of the shard to which the catalog refers. */
-function verifyStored(
+export function verifyStored(
   { id, checksum }: StoredShard,
   isHistory: boolean,
   bytes: Buffer,

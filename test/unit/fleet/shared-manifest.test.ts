@@ -13,6 +13,7 @@ import {
 import { Leases } from "../../../src/database/leases.js";
 import { PartitionRecords } from "../../../src/fleet/partition-records.js";
 import { SharedManifest } from "../../../src/fleet/shared-manifest.js";
+import type { SymbolRecord } from "../../../src/model/shard-record.js";
 import { testRepository } from "../../support/engine.js";
 import { record, rounds, scaled } from "../../support/full-run.js";
 import {
@@ -35,6 +36,8 @@ class TestNode implements ManifestSite {
   readonly catalog: Catalog;
   readonly manifest: SharedManifest;
   readonly records: PartitionRecords;
+  /** Shards that were stored for others, and names of those that were fetched. */
+  readonly stored: number[] = [];
   readonly brought: string[] = [];
   #nextId: number;
 
@@ -55,13 +58,25 @@ class TestNode implements ManifestSite {
       leases: new Leases(database, "partition", holder, lengthMs),
       log: silentLog(),
       shards: {
-        name: testShardName,
+        store: async (record) => {
+          this.stored.push(record.id);
+          const { symbols, ...rest } = { symbols: undefined, ...record };
+          const named = { ...rest, object: testShardName(record) } as typeof record;
+          return symbols === undefined ? named : { ...named, symbols: await this.#nameSymbols(symbols) };
+        },
+        storeSymbols: (_, record) => this.#nameSymbols(record),
         bring: async (name) => {
           this.brought.push(name);
           return this.#nextId++;
         },
+        bringSymbols: async (_, { object = "" }) => void this.brought.push(object),
+        keep: () => undefined,
       },
     });
+  }
+
+  async #nameSymbols(record: SymbolRecord): Promise<SymbolRecord> {
+    return { ...record, object: testShardName(record) };
   }
 
   readonly reopened = async (): Promise<TestNode> => {
