@@ -95,6 +95,8 @@ export class SyncManager {
   readonly #runner: SyncRunner;
   #scrubTimer: PendingCall | undefined;
   #startTimer: PendingCall | undefined;
+  /** Whether everything was queued once. */
+  #hasBegun = false;
 
   constructor(services: SyncServices) {
     const { catalog, pool, settings, activities, log, metrics } = services;
@@ -161,6 +163,7 @@ export class SyncManager {
   start(): void {
     this.repairs.count();
     this.#scrubTimer = callEvery(scrubPeriodMs, () => {
+      if (this.#tasks.isPaused) return;
       this.repairs.scrub();
       this.historyRepairs.scrub();
       this.#tasks.track(this.#removal.removeExpired());
@@ -184,15 +187,18 @@ export class SyncManager {
     this.#tasks.track(this.#mirrors.removeUnknown());
     this.#tasks.track(this.repairs.verify(this.#services.catalog.shards(), "headers"));
     this.#tasks.track(this.historyRepairs.verifyHeaders());
-    this.#tasks.track(this.#enqueueAll());
+    this.#hasBegun = true;
+    this.#tasks.track(this.#enqueueAll(false));
   }
 
-  async #enqueueAll(): Promise<void> {
+  async #enqueueAll(isAgain: boolean): Promise<void> {
     const { catalog } = this.#services;
     await resultWhileYielding(
       eachInSteps([...catalog.repositories()], ({ id }) => {
         const repository = catalog.repository(id);
-        if (repository?.removedAt === "") this.#queue.enqueueFirst(id, this.#quarantines.isOutdated(repository));
+        const isOutdated = repository !== undefined && this.#quarantines.isOutdated(repository);
+        if (repository?.removedAt === "" && isAgain) this.#queue.enqueue(id, isOutdated);
+        else if (repository?.removedAt === "") this.#queue.enqueueFirst(id, isOutdated);
         // It may have been interrupted, and the remote may not answer.
         this.#history.enqueue(id);
       }),
@@ -313,6 +319,20 @@ export class SyncManager {
   suspend(error: TrawlError): void {
     this.#tasks.suspend(error);
     this.#queue.suspend(this.#tasks.suspended ?? error);
+  }
+
+  /** Until `resume`, another node fetches and indexes: nothing is started, and callers that wait for it get the reason. */
+  pause(reason: () => TrawlError): void {
+    this.#tasks.pause(reason);
+    this.#queue.rejectWaiters(reason());
+  }
+
+  /** Fetches and indexes from now on, everything at first: another node may have done so until now. */
+  resume(): void {
+    if (!this.#tasks.isPaused) return;
+    this.#tasks.resume();
+    this.repairs.count();
+    if (this.#hasBegun) this.#tasks.track(this.#enqueueAll(true));
   }
 
   /** Stops timers and running tasks; resolves when the latter have ended. */

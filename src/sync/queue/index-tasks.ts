@@ -10,6 +10,7 @@ export class IndexTasks {
   readonly #log: Log;
   readonly #running = new Set<Promise<void>>();
   #suspended: TrawlError | undefined;
+  #paused: (() => TrawlError) | undefined;
   #startWaiting: () => void = () => undefined;
 
   constructor(log: Log) {
@@ -23,7 +24,27 @@ export class IndexTasks {
 
   /** Must be called after anything was queued; also called at the end of a task. */
   pump(): void {
-    if (this.#suspended === undefined) this.#startWaiting();
+    if (this.refusal === undefined) this.#startWaiting();
+  }
+
+  /** Why no work that writes is started at this moment; undefined if it is. */
+  get refusal(): TrawlError | undefined {
+    return this.#suspended ?? this.#paused?.();
+  }
+
+  /** Whether another node of the fleet does this work. */
+  get isPaused(): boolean {
+    return this.#paused !== undefined;
+  }
+
+  /** Until `resume`, nothing is started; what is queued stays so, and who would wait for it gets the reason. */
+  pause(reason: () => TrawlError): void {
+    this.#paused = reason;
+  }
+
+  resume(): void {
+    this.#paused = undefined;
+    this.pump();
   }
 
   /** Counts a task until it ends. A failure is logged. */

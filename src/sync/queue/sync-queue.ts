@@ -52,7 +52,8 @@ export class SyncQueue {
 
   /** Fetches and indexes now; resolves when the fetched state is searchable. */
   sync(id: number): Promise<SyncResult> {
-    if (this.#tasks.suspended !== undefined) return Promise.reject(this.#tasks.suspended);
+    const { refusal } = this.#tasks;
+    if (refusal !== undefined) return Promise.reject(refusal);
     const repository = this.#catalog.repository(id);
     if (repository?.removedAt !== "") return Promise.reject(wasRemoved());
     const reason = this.waits.reason(repository);
@@ -115,8 +116,10 @@ export class SyncQueue {
   tryAgain(id: number, isAlone: boolean): void {
     if (this.#catalog.repository(id)?.removedAt !== "") return;
     const schedule = this.schedule(id);
-    if (this.#tasks.suspended !== undefined) {
-      schedule.rejectAttending(this.#tasks.suspended);
+    const { refusal } = this.#tasks;
+    if (refusal !== undefined) {
+      schedule.rejectAttending(refusal);
+      if (this.#tasks.isPaused) this.#queued.add(id);
       return;
     }
     schedule.waitAgain();
@@ -219,6 +222,11 @@ export class SyncQueue {
   /** No more tasks are started; callers that wait for one get the reason. */
   suspend(error: TrawlError): void {
     this.#endWaiting((schedule) => schedule.rejectWaiters(error));
+  }
+
+  /** Another node does it: callers that wait for a task get the reason. */
+  rejectWaiters(error: TrawlError): void {
+    for (const schedule of this.#schedules.values()) schedule.rejectWaiters(error);
   }
 
   /** Rejects all waiting callers, including those of running tasks, because the daemon is stopping. */
