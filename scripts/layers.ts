@@ -177,7 +177,8 @@ export const layers: readonly Layer[] = [
     folder: "fleet",
     number: 8,
     runsIn: "main",
-    holds: "the manifest that nodes share in a database: publishing, following, fences; loaded by no single host",
+    holds:
+      "the index that nodes share by a database: publishing, following, taking over, fences; loaded by no single host",
   },
   {
     folder: "browse",

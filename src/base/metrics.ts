@@ -333,6 +333,24 @@ export const metricTable = {
     labels: ["node"],
     help: "Other nodes of the fleet: 1 if there is a connection, 0 if the last one has ended. Nodes are connected when a search needs them.",
   },
+  fleetOwner: {
+    kind: "gauge",
+    name: "trawl_fleet_owner",
+    labels: [],
+    help: "Whether this node fetches and indexes for its fleet: 1 if it does, otherwise 0. Only with fleet.database.",
+  },
+  fleetVersion: {
+    kind: "gauge",
+    name: "trawl_fleet_version",
+    labels: [],
+    help: "Changes of the index that this node has made or followed. Only with fleet.database.",
+  },
+  fleetVersionsBehind: {
+    kind: "gauge",
+    name: "trawl_fleet_versions_behind",
+    labels: [],
+    help: "Changes of the index that the database had and this node had not, when it last looked. Only with fleet.database.",
+  },
   fleetReplicaDifferences: {
     kind: "gauge",
     name: "trawl_fleet_replica_differences",

@@ -12,6 +12,7 @@ import { addLogin } from "./login-command.js";
 import { collect } from "./terminal/command-options.js";
 import { programVersion } from "../daemon/parts/program.js";
 import { addBackup, addCheck, addConfig, addExplain, addReload } from "./daemon-commands.js";
+import { addFleet } from "./fleet-commands.js";
 import { addDoctor } from "./doctor/doctor-command.js";
 import { environmentVariables } from "./manual/environment-variables.js";
 import { addJob } from "./jobs/job-commands.js";
@@ -133,6 +134,7 @@ export function createProgram(exit: (code: number) => void): Command {
   addBackup(program, exit);
   addTop(program);
   addProfile(program);
+  addFleet(program);
   addDoctor(program, exit);
   program.commandsGroup("Help:").helpCommand(true);
   addManual(program);

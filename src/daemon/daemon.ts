@@ -18,6 +18,7 @@ import { limitUnsentBytes, widenSendBuffers } from "../native/socket/socket.js";
 import { Connections } from "../codehost/connections.js";
 import { parseRemoteUrl } from "../git/run/remote-url.js";
 import { attributesIn, type RepositoryConfig } from "../model/repository.js";
+import type { SharedIndex } from "../fleet/shared-index.js";
 import type { FleetNodes } from "../search/fleet/fleet-nodes.js";
 import type { Searcher } from "../search/searcher.js";
 import type { CatalogSnapshots } from "../store/catalog-snapshots.js";
@@ -36,7 +37,7 @@ import { Profiler } from "./parts/profiler.js";
 import { MetricsServer } from "./parts/metrics-server.js";
 import { describeReaders, findLinked, HostReaders } from "./parts/host-readers.js";
 import { createParts, type DaemonParts } from "./parts/parts.js";
-import { joinFleet } from "./parts/fleet-parts.js";
+import { joinFleet, openSharedIndex } from "./parts/fleet-parts.js";
 import { rereadOptions } from "./config/reread-options.js";
 import type { GraphqlExecutor } from "../graphql/execution/executor.js";
 
@@ -88,6 +89,8 @@ export class Daemon implements Controlled {
   readonly #metricsServer: MetricsServer | undefined;
   /** Undefined on a single host, and before the start. */
   #fleet: FleetNodes | undefined;
+  /** Undefined without `fleet.database`, and before the start. */
+  #shared: SharedIndex | undefined;
   readonly #control: ControlServer;
   /** Created lazily: parsing the schema takes 0.1 s, which would delay the first searches. */
   readonly #warmUpSteps: readonly (() => unknown)[];
@@ -125,7 +128,8 @@ export class Daemon implements Controlled {
       apply: (connection) => this.#configureRepositories(this.#configured, { kind: "keep", exempt: connection }),
       findLinked: (provider, subject) =>
         findLinked(parts.accounts, this.#configured.identityProviders, provider, subject),
-      applyReaders: (connection, repositories) => this.#hostReaders.apply(connection, repositories),
+      applyReaders: async (connection, repositories) =>
+        this.#mayConfigure ? this.#hostReaders.apply(connection, repositories) : [],
       leftOut: (connection) =>
         parts.sync.leftOut.flatMap(({ list, forConnection }) => (list === connection ? [forConnection] : [])),
     });
@@ -218,6 +222,7 @@ export class Daemon implements Controlled {
   /** Opens the port, or uses the socket that is already listening, and starts to sync; returns the address. */
   async start(listener: number | undefined): Promise<{ readonly url: string; readonly port: number }> {
     this.#fleet = await joinFleet(this.#options, this.searcher, this.#parts.log, this.#parts.registry.metrics);
+    this.#shared = await openSharedIndex(this.#options, this.#parts);
     const hasRepository = (id: number): boolean => this.catalog.repository(id) !== undefined;
     await this.accounts.start(programItself, !this.#options.auth.allowSignup, hasRepository);
     const port = this.#server.listen(
@@ -231,7 +236,7 @@ export class Daemon implements Controlled {
     const url = `http://${urlHost(this.#options)}:${port}`;
     this.searcher.baseUrl = this.#options.externalUrl || url;
     // Nobody can be asked for confirmation at startup: if most of a list is missing, it stays searchable until somebody is.
-    await this.sync.moveSecrets();
+    if (this.#mayConfigure) await this.sync.moveSecrets();
     await this.#inTurn(async () => {
       this.#parts.providers.configure(this.#configured.identityProviders);
       this.#parts.directory.configure(this.#configured.identityProviders);
@@ -239,11 +244,42 @@ export class Daemon implements Controlled {
       await this.#configureRepositories(this.#configured, { kind: "keep", exempt: undefined });
     });
     this.sync.start();
-    this.connections.start();
+    if (this.#mayConfigure) this.connections.start();
+    this.#followIndex();
     await Promise.all([this.#parts.jobs.start(), this.#parts.notifications.start()]);
     if (this.#options.search.warmPercent > 0) this.#warmUpCall = callAfter(warmUpDelayMs, () => void this.#warmUp());
     this.#loopDelay = new LoopDelayMeter((worstSeconds) => this.#recordLoopDelay(worstSeconds));
     return { url, port };
+  }
+
+  /** Whether this daemon decides which repositories there are: a node that follows does not. */
+  get #mayConfigure(): boolean {
+    return this.#options.fleet.database === "" || this.#shared?.replica.isOwner === true;
+  }
+
+  /** In a fleet with a database: what follows when this node begins to change the index, or ceases to. */
+  #followIndex(): void {
+    const { replica } = this.#shared ?? {};
+    if (replica === undefined) return;
+    let areListed = false;
+    const begin = async (): Promise<void> => {
+      if (!this.#mayConfigure || this.#isStopping) return;
+      try {
+        await this.sync.moveSecrets();
+        await this.#configureRepositories(this.#configured, { kind: "keep", exempt: undefined });
+      } catch (error) {
+        this.#parts.log.error(`the configured repositories were not applied: ${errorMessage(error)}`);
+      }
+      if (!this.#mayConfigure) return;
+      this.sync.resume();
+      if (!areListed) this.connections.start();
+      areListed = true;
+    };
+    replica.onOwner = (isOwner) => {
+      if (isOwner) void this.#inTurn(begin);
+      else this.sync.pause(() => replica.refusal);
+    };
+    replica.start();
   }
 
   #recordLoopDelay(worstSeconds: number): void {
@@ -317,7 +353,7 @@ export class Daemon implements Controlled {
 
   /** Without a configuration file and repositories on the command line, there is no list. */
   async #configureRepositories({ typed, repositories }: ResolvedOptions, guard: RemovalGuard): Promise<void> {
-    if (typed.configFile === undefined && typed.repositories.length === 0) return;
+    if (!this.#mayConfigure || (typed.configFile === undefined && typed.repositories.length === 0)) return;
     const listed = [...repositories, ...this.connections.repositories()];
     await this.sync.configure(listed, this.connections.names(), guard);
     // A host may have answered meanwhile.
@@ -325,6 +361,7 @@ export class Daemon implements Controlled {
   }
 
   async #applyReaders(): Promise<void> {
+    if (!this.#mayConfigure) return;
     await this.connections.applyReaders();
     await this.#hostReaders.closeUndecided(this.connections);
   }
@@ -349,6 +386,7 @@ export class Daemon implements Controlled {
     await Promise.all([this.searcher.stop(), this.#parts.warmer.close()]);
     await this.#fleet?.stop();
     await Promise.all([streams, metricsServer, this.#control.close(), this.sync.close(), work]);
+    await this.#shared?.close();
     const { search, ingest, read } = this.#parts.threads;
     await Promise.all([search.close(), ingest.close(), read.close(), this.#parts.spans?.close()]);
     await this.accounts.close();

@@ -9,6 +9,7 @@ import type { Migration } from "./migrations.js";
  * - `flip`: the flips that others follow, each with what it changed.
  * - `repository`, `shard`: what the manifest has. A row of a shard that a flip removed has its version in `removed`, and stays until
  *   the flips before it are forgotten.
+ * - `fleet`: the one row that says which fleet this is. `node`: its nodes, as they tell of themselves.
  * - `lease`: who does what only one node may do.
  */
 export const schema: readonly Migration[] = [
@@ -52,6 +53,23 @@ export const schema: readonly Migration[] = [
         added bigint not null,
         removed bigint,
         primary key (partition, name));
+    `,
+  },
+  {
+    number: 2,
+    neededFrom: 2,
+    sql: `
+      create table fleet (
+        id text primary key,
+        name text not null,
+        is_only boolean not null default true unique check (is_only));
+      create table node (
+        id text primary key,
+        name text not null unique,
+        program text not null default '',
+        version bigint not null default 0,
+        failure text not null default '',
+        seen timestamptz);
     `,
   },
 ];

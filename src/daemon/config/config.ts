@@ -114,7 +114,10 @@ function flatten(file: ConfigFile, problems: string[]): [string, unknown][] {
     // Certificates are near the file that names them.
     if (key === "fleet" && isObject(value)) {
       for (const [name, inner] of Object.entries(value)) {
-        const isPath = ["certificate", "key", "authority"].includes(name) && typeof inner === "string" && inner !== "";
+        const isPath =
+          ["certificate", "key", "authority", "databaseAuthority"].includes(name) &&
+          typeof inner === "string" &&
+          inner !== "";
         values.push([`fleet.${name}`, isPath ? resolve(directory, inner) : inner]);
       }
     } else if (Object.hasOwn(optionTable, key))

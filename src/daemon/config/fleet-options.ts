@@ -1,7 +1,11 @@
 import { readIdentity, type NodeIdentity, nodeNamePattern } from "../../wire/identity.js";
-import { TrawlError } from "../../base/errors.js";
+import { readFileSync } from "node:fs";
+import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { NodeAddress } from "../../wire/node-client.js";
 import { nodesMax } from "../../search/source/search-fleet.js";
+import { readSecret } from "../../base/secret-source.js";
+import { parseDatabaseAddress, type DatabaseAddress } from "../../database/database-address.js";
+import { parseObjectAddress, type ObjectAddress } from "../../objects/object-address.js";
 import type { OptionValues } from "./options.js";
 
 /** The options of `fleet`, as its parts use them. */
@@ -65,11 +69,80 @@ function parseNode(text: string): NodeAddress {
 }
 
 /** Reads and checks the certificate, its key and the authority. Throws `bad-config`. */
-export function readFleetIdentity({ node, id, certificate, key, authority }: Values): NodeIdentity {
+export function readFleetIdentity({
+  node,
+  id,
+  certificate,
+  key,
+  authority,
+}: Pick<Values, "node" | "id" | "certificate" | "key" | "authority">): NodeIdentity {
   if (id === "") throw bad("fleet.id: it is needed with fleet.node");
   for (const [name, path] of Object.entries({ certificate, key, authority }))
     if (path === "") throw bad(`fleet.${name}: it is needed with fleet.node`);
   return readIdentity(id, node, { certificate, key, authority });
+}
+
+/** How the database of the fleet is reached. */
+export interface FleetDatabase {
+  readonly address: DatabaseAddress;
+  readonly password: (() => string) | undefined;
+  readonly authority: string | undefined;
+}
+
+/** Undefined without a database. Throws `bad-config` for options that do not go together, or files that cannot be read. */
+export function readDatabaseOptions(
+  { database, databaseCredential, databaseAuthority, node, id, nodes, objects }: Values,
+  mayReadFiles: boolean,
+): FleetDatabase | undefined {
+  if (database === "") {
+    for (const [name, value] of Object.entries({ databaseCredential, databaseAuthority }))
+      if (value !== "") throw bad(`fleet.${name}: it has no effect without fleet.database`);
+    return undefined;
+  }
+  const address = parseDatabaseAddress(database);
+  if (node === "" || id === "")
+    throw bad("fleet.database: it needs fleet.node, the name of this node, and fleet.id, that of the fleet");
+  if (objects === "") throw bad("fleet.database: it needs fleet.objects, where nodes find the shards of one another");
+  if (nodes.length > 0)
+    throw bad(
+      "fleet.database: with it, each node has the whole index, and fleet.nodes must be empty: remove one of them",
+    );
+  const readPassword = (): string => readSecret(databaseCredential, "fleet.databaseCredential");
+  if (mayReadFiles && databaseCredential !== "") readPassword();
+  const authority = databaseAuthority === "" || !mayReadFiles ? undefined : readAuthority(databaseAuthority);
+  return { address, password: databaseCredential === "" ? undefined : readPassword, authority };
+}
+
+function readAuthority(path: string): string {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    throw bad(`fleet.databaseAuthority: cannot read it: ${errorMessage(error)}`);
+  }
+  if (!text.includes("-----BEGIN CERTIFICATE-----"))
+    throw bad(`fleet.databaseAuthority: ${path} has no certificate in PEM`);
+  return text;
+}
+
+/** Where the objects of the fleet are. */
+export interface FleetObjects {
+  readonly address: ObjectAddress;
+  readonly credential: string;
+}
+
+/** Undefined without a database. Throws `bad-config`. */
+export function readObjectOptions(
+  { objects, objectsCredential, database }: Pick<Values, "objects" | "objectsCredential" | "database">,
+  mayReadFiles: boolean,
+): FleetObjects | undefined {
+  if (objects === "") return undefined;
+  const address = parseObjectAddress(objects);
+  if (database === "") throw bad("fleet.objects: it has no effect without fleet.database");
+  if (address.kind === "s3" && objectsCredential === "")
+    throw bad("fleet.objects: a bucket needs fleet.objectsCredential");
+  if (address.kind === "s3" && mayReadFiles) readSecret(objectsCredential, "fleet.objectsCredential");
+  return { address, credential: objectsCredential };
 }
 
 function bad(message: string): TrawlError {

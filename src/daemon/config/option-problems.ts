@@ -11,7 +11,13 @@ import { requireSocketPath } from "../../http/server/control-server.js";
 import { checkMailOptions } from "../../notify/mail.js";
 import { Receivers } from "../../notify/receivers.js";
 import { toolNames } from "../../mcp/tools/all-tools.js";
-import { readFleetIdentity, readFleetNodes, readReplicas } from "./fleet-options.js";
+import {
+  readDatabaseOptions,
+  readFleetIdentity,
+  readFleetNodes,
+  readObjectOptions,
+  readReplicas,
+} from "./fleet-options.js";
 import type { OptionKey, OptionValues, ResolvedOptions } from "./options.js";
 import { readWebhookSecrets } from "./webhook-secrets.js";
 
@@ -58,9 +64,11 @@ export function findOptionProblems(options: OptionValues, mayReadFiles: boolean)
     ["git.networks", () => new Networks(git.networks, "git.networks")],
     ["git.home", () => requireNoHome(git.home)],
     ["index.ctagsCommand", () => requireNoHome(index.ctagsCommand)],
-    ["fleet.nodes", () => fleet.node === "" || readFleetNodes({ ...fleet, replicas: [] })],
-    ["fleet.replicas", () => fleet.node === "" || readReplicas(fleet)],
-    ["fleet.node", () => fleet.node === "" || !mayReadFiles || readFleetIdentity(fleet)],
+    ["fleet.database", () => readDatabaseOptions(fleet, mayReadFiles)],
+    ["fleet.objects", () => readObjectOptions(fleet, mayReadFiles)],
+    ["fleet.nodes", () => fleet.node === "" || fleet.database !== "" || readFleetNodes({ ...fleet, replicas: [] })],
+    ["fleet.replicas", () => fleet.node === "" || fleet.database !== "" || readReplicas(fleet)],
+    ["fleet.node", () => fleet.node === "" || fleet.database !== "" || !mayReadFiles || readFleetIdentity(fleet)],
     ["mcp.clientNetworks", () => new ClientDocuments(options.mcp.clientNetworks, "")],
     ["mcp.tools.disabled", () => checkDisabledTools(options)],
     ["webhooks.secrets", () => readWebhookSecrets(options.webhooks.secrets, mayReadFiles)],

@@ -569,8 +569,7 @@ export const optionTable = {
     default: "",
     pattern: "^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)?$",
     allowed: "up to 63 of a-z, 0-9 and -, or nothing",
-    description:
-      "Name of this node in fleet.nodes. Searches then go to all nodes, each of which has its own repositories. Nothing for a single host.",
+    description: "Name of this node in its fleet. Nothing for a single host.",
   },
   "fleet.id": {
     kind: "string",
@@ -590,6 +589,55 @@ export const optionTable = {
     default: [],
     description:
       "Nodes that have the same repositories, as NAME,NAME: searches ask the first one of them that is there, and go on at another one if it is lost. The same list on all nodes. Nothing if each repository is on one node.",
+  },
+  "fleet.database": {
+    kind: "string",
+    default: "",
+    pattern: "",
+    allowed: "postgresql://USER@HOST:PORT/DATABASE, or nothing",
+    description:
+      "Database of the fleet, without the password. Each node then has the whole index; one of them fetches and indexes, the others follow and take over from it. Instead of fleet.nodes.",
+  },
+  "fleet.databaseCredential": {
+    kind: "string",
+    default: "",
+    pattern: secretSourcePattern,
+    allowed: "file:/PATH, or credential:NAME",
+    description:
+      "Where to read the password for fleet.database: a file or a systemd credential. It is read for each connection. Nothing if none is needed.",
+  },
+  "fleet.databaseAuthority": {
+    kind: "string",
+    default: "",
+    pattern: "",
+    allowed: "a path, or nothing",
+    description:
+      "File with the certificates of the authorities that the certificate of the database may be of, in PEM. Nothing for those of the system.",
+  },
+  "fleet.objects": {
+    kind: "string",
+    default: "",
+    pattern: "",
+    allowed: "https://HOST/BUCKET?region=REGION, file:///FOLDER, or nothing",
+    description:
+      "Where the nodes of a fleet with a database find the shards of one another: a bucket of an S3-compatible store, or a folder that all nodes have mounted. Needed with fleet.database.",
+  },
+  "fleet.objectsCredential": {
+    kind: "string",
+    default: "",
+    pattern: secretSourcePattern,
+    allowed: "file:/PATH, or credential:NAME",
+    description:
+      "Where to read ACCESS_KEY:SECRET_KEY for the bucket of fleet.objects: a file or a systemd credential. It is read for each request.",
+  },
+  "fleet.leaseSeconds": {
+    kind: "integer",
+    default: 10,
+    min: 2,
+    max: 600,
+    unit: "seconds",
+    description:
+      "After this time without a word from the node that fetches and indexes, another node takes over. The same on all nodes.",
   },
   "fleet.listen": {
     kind: "string",

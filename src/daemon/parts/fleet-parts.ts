@@ -1,10 +1,13 @@
+import { TrawlError } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
 import type { Metrics } from "../../base/metrics.js";
+import type { SharedIndex } from "../../fleet/shared-index.js";
 import type { FleetNodes } from "../../search/fleet/fleet-nodes.js";
 import type { Searcher } from "../../search/searcher.js";
 import { splitAddress } from "../config/config.js";
-import { readFleetIdentity, readFleetNodes } from "../config/fleet-options.js";
+import { readDatabaseOptions, readFleetIdentity, readFleetNodes, readObjectOptions } from "../config/fleet-options.js";
 import type { ResolvedOptions } from "../config/options.js";
+import type { DaemonParts } from "./parts.js";
 import { programVersion } from "./program.js";
 
 /** Makes this daemon a node of its fleet. Undefined on a single host, which does not load what searches several nodes. */
@@ -14,7 +17,7 @@ export async function joinFleet(
   log: Log,
   metrics: Metrics,
 ): Promise<FleetNodes | undefined> {
-  if (fleet.node === "") return undefined;
+  if (fleet.node === "" || fleet.database !== "") return undefined;
   const { FleetNodes } = await import("../../search/fleet/fleet-nodes.js");
   const { nodes, replicas, listen } = readFleetNodes(fleet);
   const { host, port } = splitAddress(listen);
@@ -34,4 +37,51 @@ export async function joinFleet(
   searcher.fleet = joined;
   log.info({ node: fleet.node, nodes: nodes.length, port: bound }, "this is a node of a fleet");
   return joined;
+}
+
+/** Opens the index that the nodes of a fleet share. Undefined without a database, of which nothing is loaded then. */
+export async function openSharedIndex(
+  { fleet, data }: ResolvedOptions,
+  { catalog, later, sync, threads, log, registry }: DaemonParts,
+): Promise<SharedIndex | undefined> {
+  const database = readDatabaseOptions(fleet, true);
+  const objects = readObjectOptions(fleet, true);
+  if (database === undefined || objects === undefined || later === undefined) return undefined;
+  const [{ SharedIndex }, { readIdentityFile }, { usualObjectLimits }] = await Promise.all([
+    import("../../fleet/shared-index.js"),
+    import("../../fleet/node-identity.js"),
+    import("../../objects/object-store.js"),
+  ]);
+  const identity = readIdentityFile(data);
+  if (identity === undefined)
+    throw new TrawlError(
+      "conflict",
+      `${data} has not joined the fleet: use \`trawl fleet join\` with this configuration first`,
+    );
+  if (identity.name !== fleet.node)
+    throw new TrawlError(
+      "conflict",
+      `${data} is the data directory of node ${identity.name}, and fleet.node is ${fleet.node}`,
+    );
+  const index = new SharedIndex({
+    database,
+    objects: { ...objects, limits: usualObjectLimits },
+    dataFolder: data,
+    identity,
+    fleetName: fleet.id,
+    program: programVersion(),
+    leaseMs: fleet.leaseSeconds * 1000,
+    catalog,
+    pool: threads.ingest,
+    shardIds: sync.shards.shardIds,
+    stop: sync.stopWord,
+    retire: (shardIds) => sync.shards.retire(shardIds),
+    log,
+    metrics: registry.metrics,
+  });
+  await index.check();
+  later.manifest = index.manifest;
+  later.replica = index.replica;
+  sync.pause(() => index.replica.refusal);
+  return index;
 }

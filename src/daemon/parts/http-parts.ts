@@ -8,6 +8,7 @@ import { ProxyHeader } from "../../account/sign-in/proxy-header.js";
 import { ProxySignIn } from "../../account/sign-in/proxy-sign-in.js";
 import { Origins } from "../../account/sign-in/origins.js";
 import { SignIn } from "../../account/sign-in/sign-in.js";
+import type { Replica } from "../../fleet/replica.js";
 import type { Log } from "../../base/log.js";
 import { ChangeWatches } from "../../search/changes/change-watch.js";
 import { type RequestServices, RequestContext } from "../../browse/request-context.js";
@@ -75,7 +76,13 @@ export function createHttpServer(options: ResolvedOptions, parts: DaemonParts, s
       machine: hostname(),
     }),
     readiness: (viewer) =>
-      readiness(parts.watch.damages, parts.sync.statuses(), viewer ?? anonymous, visibleNames(parts.catalog, viewer)),
+      readiness(
+        parts.watch.damages,
+        parts.sync.statuses(),
+        parts.later?.replica,
+        viewer ?? anonymous,
+        visibleNames(parts.catalog, viewer),
+      ),
     metrics: registry,
     servesMetrics: options.metrics.listen === "",
     log,
@@ -235,10 +242,16 @@ const damaged = "A store of the daemon was damaged while it was running. It is r
 function readiness(
   damages: readonly string[],
   statuses: readonly RepositoryStatus[],
+  replica: Pick<Replica, "isOwner" | "hasFollowed"> | undefined,
   viewer: Pick<Viewer, "isSiteAdmin">,
   isNamed: (name: string) => boolean,
 ): { readonly ready: boolean; readonly body: unknown } {
-  const ready = damages.length === 0 && statuses.every((status) => status.state !== "pending");
+  // A node that follows can be searched when it has what the fleet has, also what is not indexed anywhere yet.
+  const hasAll =
+    replica === undefined || replica.isOwner
+      ? statuses.every((status) => status.state !== "pending")
+      : replica.hasFollowed;
+  const ready = damages.length === 0 && hasAll;
   const repositories = statuses
     .filter(({ name, state }) => state !== "removed" && isNamed(name))
     .map(({ name, state, activity, error, warnings, historyIndex }) => ({

@@ -38,6 +38,7 @@ import { LineFile } from "../../store/line-file.js";
 import { SyncActivities } from "../../sync/services/activity.js";
 import { SyncManager } from "../../sync/sync-manager.js";
 import { Backups } from "./backup.js";
+import { LaterManifest } from "./later-manifest.js";
 import { watchGauges } from "./gauges.js";
 import type { ResolvedOptions } from "../config/options.js";
 import { RemoteRules } from "../../git/mirror/remote-rules.js";
@@ -59,6 +60,8 @@ export interface DaemonParts {
   readonly snapshots: SnapshotSchedule;
   readonly catalog: Catalog;
   readonly manifest: Manifest;
+  /** The manifest as long as it is not opened; undefined on a single host, and in a fleet without a database. */
+  readonly later: LaterManifest | undefined;
   readonly threads: Threads;
   readonly sync: SyncManager;
   /** Where repositories may be fetched from. */
@@ -124,7 +127,8 @@ export function createParts(options: ResolvedOptions, files: CatalogSnapshots, l
   const scheduler = new SliceScheduler(options.workers, pressure);
   const isSearching = (): boolean => searcher.isSearching;
   // A single host keeps its own manifest.
-  const manifest: Manifest = catalog;
+  const later = options.fleet.database === "" ? undefined : new LaterManifest();
+  const manifest: Manifest = later ?? catalog;
   const services = { catalog, manifest, pool: ingest, activities, log, metrics, isSearching };
   const sync = createSync(options, services, (reason) => stores.recordLoss(reason));
   catalog.onRetired = (shardIds) => sync.shards.retire(shardIds);
@@ -137,7 +141,20 @@ export function createParts(options: ResolvedOptions, files: CatalogSnapshots, l
   const warmer = createWarmer(options, searcher, searchParts, stores);
   const backups = new Backups({ dataFolder: options.data, catalog, records, sync, pool: ingest, log });
   const tokenLifetimes = createTokenLifetimes(options);
-  const parts = { log, registry, stores, audit, snapshots, catalog, manifest, threads, sync, accounts, contexts };
+  const parts = {
+    log,
+    registry,
+    stores,
+    audit,
+    snapshots,
+    catalog,
+    manifest,
+    later,
+    threads,
+    sync,
+    accounts,
+    contexts,
+  };
   const providers = createProviders(options, parts);
   const all: DaemonParts = {
     ...parts,

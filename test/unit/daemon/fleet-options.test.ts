@@ -1,4 +1,7 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import t from "tap";
+import { resolveOptions } from "../../../src/daemon/config/config.js";
 import { readFleetIdentity, readFleetNodes } from "../../../src/daemon/config/fleet-options.js";
 
 const nodes = ["a=10.0.0.1:7081", "b=[::1]:7081", "c=host.example:7081"];
@@ -42,5 +45,43 @@ t.test("a node needs a fleet, a certificate, its key and the authority", (t) => 
       code: "bad-config",
       message: `fleet.${name}: it is needed with fleet.node`,
     });
+  t.end();
+});
+
+t.test("a database of the fleet, and where its objects are", (t) => {
+  const folder = t.testdir({ key: "k:s\n", password: "p\n", "ca.pem": "none\n" });
+  const file = join(folder, "trawl.jsonc");
+  const database = "postgresql://trawl@db.example.com/trawl";
+  const bucket = { objects: "https://s3.example.com/b", objectsCredential: `file:${join(folder, "key")}` };
+  const good = { node: "a", id: "f", database, databaseCredential: `file:${join(folder, "password")}`, ...bucket };
+  const problem = (fleet: object): string => {
+    writeFileSync(file, JSON.stringify({ fleet }));
+    try {
+      resolveOptions({ configFile: file, overrides: [], repositories: [] });
+      return "";
+    } catch (error) {
+      return String(error);
+    }
+  };
+  t.equal(problem(good), "");
+  t.equal(problem({ ...good, objects: "file:///srv/objects", objectsCredential: "" }), "");
+  for (const [given, message] of [
+    [{ node: "" }, /fleet\.database: it needs fleet\.node/],
+    [{ id: "" }, /fleet\.database: it needs .*fleet\.id/],
+    [{ objects: "" }, /fleet\.database: it needs fleet\.objects/],
+    [{ objectsCredential: "" }, /fleet\.objects: a bucket needs fleet\.objectsCredential/],
+    [{ objectsCredential: "file:/nowhere/key" }, /fleet\.objectsCredential: cannot read its secret/],
+    [{ databaseCredential: "file:/nowhere/key" }, /fleet\.databaseCredential: cannot read its secret/],
+    [{ databaseAuthority: "nowhere.pem" }, /fleet\.databaseAuthority: cannot read it/],
+    [{ databaseAuthority: "ca.pem" }, /fleet\.databaseAuthority: .* has no certificate in PEM/],
+    [{ database: "" }, /fleet\.databaseCredential: it has no effect without fleet\.database/],
+    [{ database: "", databaseCredential: "" }, /fleet\.objects: it has no effect without fleet\.database/],
+    [{ database: "postgresql://trawl:secret@db/trawl" }, /fleet\.database: it must not have the password/],
+    [{ objects: "http://s3.example.com/b" }, /fleet\.objects: .*https/],
+    [{ nodes: ["a=h:1"] }, /fleet\.nodes must be empty/],
+    [{ leaseSeconds: 1 }, /leaseSeconds/],
+  ] as const)
+    t.match(problem({ ...good, ...given }), message, JSON.stringify(given));
+  t.notMatch(problem({ ...good, database: "postgresql://trawl:secret@db/trawl" }), /secret/);
   t.end();
 });

@@ -1,0 +1,41 @@
+import { Option, type Command } from "commander";
+import { print } from "./terminal/command-options.js";
+
+function configOption(): Option {
+  return new Option("-c, --config <file>", "configuration file of this node").makeOptionMandatory();
+}
+
+/** Adds `trawl fleet`, for nodes whose fleet has a database. */
+export function addFleet(program: Command): void {
+  const fleet = program
+    .command("fleet")
+    .description("Make a fleet of nodes that share an index, add nodes to it, and show them.");
+  fleet
+    .command("init")
+    .addOption(configOption())
+    .description(
+      "Make the fleet in an empty database, and try the place for its objects. Once for all nodes; it may be repeated.",
+    )
+    .action(async ({ config }: { config: string }) => {
+      const { initFleet } = await import("./run-fleet.js");
+      await initFleet(config, print);
+    });
+  fleet
+    .command("join")
+    .addOption(configOption())
+    .option("--replace", "replace a node with this name that has lost its data directory", false)
+    .description("Make the data directory of this configuration, which must be empty, that of a new node of the fleet.")
+    .action(async ({ config, replace }: { config: string; replace: boolean }) => {
+      const { joinFleet } = await import("./run-fleet.js");
+      await joinFleet(config, replace, print);
+    });
+  fleet
+    .command("status")
+    .addOption(configOption())
+    .description("Show the nodes, which of them fetches and indexes, and how far the others have followed.")
+    .option("--json", "print one JSON object", false)
+    .action(async ({ config, json }: { config: string; json: boolean }) => {
+      const { fleetStatus } = await import("./run-fleet.js");
+      print(await fleetStatus(config, json));
+    });
+}

@@ -1,0 +1,144 @@
+import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { TrawlError } from "../base/errors.js";
+import { makeFolder } from "../base/make-folder.js";
+import { resolveOptions } from "../daemon/config/config.js";
+import { readDatabaseOptions, readObjectOptions } from "../daemon/config/fleet-options.js";
+import type { ResolvedOptions } from "../daemon/config/options.js";
+import type { Database } from "../database/database.js";
+import { migrate } from "../database/migrations.js";
+import { schema } from "../database/schema.js";
+import { FleetRecords, type NodeRecord } from "../fleet/fleet-records.js";
+import { readIdentityFile, writeIdentityFile } from "../fleet/node-identity.js";
+import { PartitionRecords } from "../fleet/partition-records.js";
+import { onlyPartition, openDatabase } from "../fleet/shared-index.js";
+import { hashObject, usualObjectLimits } from "../objects/object-store.js";
+import { openObjects } from "../objects/open-objects.js";
+import { visible } from "./terminal/output.js";
+
+type Print = (line: string) => void;
+
+/** Objects are tried with these bytes; the object stays. */
+const probe = Buffer.from("trawl\n");
+
+/** A person waits. */
+const probeLimits = { ...usualObjectLimits, deadlineMs: 10_000 };
+
+/** Calls `work` with the database of the configuration. */
+async function withFleet<T>(
+  configFile: string,
+  work: (database: Database, fleet: FleetRecords, options: ResolvedOptions) => Promise<T>,
+): Promise<T> {
+  const options = resolveOptions({ configFile, overrides: [], repositories: [] });
+  const found = readDatabaseOptions(options.fleet, true);
+  if (found === undefined)
+    throw new TrawlError(
+      "bad-config",
+      `${configFile}: fleet.database: it is needed for this; without it, nodes share nothing`,
+    );
+  const seen = existsSync(options.data) ? readIdentityFile(options.data)?.seen : undefined;
+  const database = openDatabase(found, options.fleet.node, seen);
+  try {
+    return await work(database, new FleetRecords(database), options);
+  } finally {
+    await database.close();
+  }
+}
+
+/** Whether this host can write and read objects. */
+async function tryObjects({ fleet }: ResolvedOptions): Promise<void> {
+  const found = readObjectOptions(fleet, true);
+  if (found === undefined) return;
+  const objects = openObjects({ ...found, limits: probeLimits });
+  const name = hashObject("shard", probe);
+  await objects.put(name, probe, () => false);
+  await objects.get(name, () => false);
+}
+
+export function initFleet(configFile: string, print: Print): Promise<void> {
+  return withFleet(configFile, async (database, records, options) => {
+    await migrate(database, schema);
+    await tryObjects(options);
+    const { name, id } = await records.init(options.fleet.id);
+    print(
+      `the fleet ${name} is ready (${id}); add this node with \`trawl fleet join --config ${visible(configFile)}\``,
+    );
+  });
+}
+
+export function joinFleet(configFile: string, replaces: boolean, print: Print): Promise<void> {
+  return withFleet(configFile, async (database, records, options) => {
+    const { fleet, data } = options;
+    await migrate(database, schema);
+    const { id, name } = await records.require(fleet.id);
+    const known = existsSync(data) ? readIdentityFile(data) : undefined;
+    const isMember = known !== undefined && (await records.nodes()).some((node) => node.id === known.node);
+    if (known?.fleet === id && known.name === fleet.node && isMember)
+      return print(`node ${fleet.node} is in the fleet ${name} already`);
+    if (known !== undefined || existsSync(join(data, "catalog")))
+      throw new TrawlError(
+        "conflict",
+        `${data} is in use${known === undefined ? " without a fleet" : `, as node ${known.name}`}: a node joins with an empty data directory, and gets everything from the fleet`,
+      );
+    await tryObjects(options);
+    const node = randomUUID();
+    await records.join(node, fleet.node, replaces, 3 * fleet.leaseSeconds * 1000);
+    makeFolder(data);
+    await writeIdentityFile(data, { fleet: id, node, name: fleet.node, seen: database.timeline });
+    print(
+      `node ${fleet.node} has joined the fleet ${name}; start it with \`trawl serve --config ${visible(configFile)}\``,
+    );
+  });
+}
+
+/** One line for each node, or JSON. */
+export function fleetStatus(configFile: string, isJson: boolean): Promise<string> {
+  return withFleet(configFile, async (database, records, { fleet }) => {
+    const { name } = await records.require(fleet.id);
+    const [nodes, server, state] = await Promise.all([
+      records.nodes(),
+      records.server(),
+      new PartitionRecords(database, onlyPartition).state(),
+    ]);
+    const owner = state === undefined || state.isFree ? "" : (state.holder.split("/")[0] ?? "");
+    const version = state?.version ?? 0;
+    if (isJson) return JSON.stringify({ name, owner, version, server, nodes });
+    const standby =
+      server.standbyCount === 0
+        ? "no standby"
+        : server.isSynchronous
+          ? "a synchronous standby"
+          : "a standby that is NOT synchronous";
+    return [
+      `fleet ${name}: ${nodes.length} nodes, ${version} changes, ${owner === "" ? "nobody fetches and indexes" : `${owner} fetches and indexes`}`,
+      `database: timeline ${server.timeline}, ${standby}`,
+      ...nodes.map((node) => describeNode(node, version, owner, 3 * fleet.leaseSeconds)),
+    ]
+      .map(visible)
+      .join("\n");
+  });
+}
+
+function describeNode(
+  { name, silentSeconds, program, version, failure }: NodeRecord,
+  last: number,
+  owner: string,
+  aliveSeconds: number,
+): string {
+  if (silentSeconds === undefined) return `${name}  has not started yet`;
+  const isAlive = silentSeconds <= aliveSeconds;
+  const behind = Math.max(0, last - version);
+  const fields = [
+    name,
+    isAlive
+      ? name === owner
+        ? "up, fetches and indexes"
+        : "up, follows"
+      : `not heard of for ${Math.round(silentSeconds)} s`,
+    behind === 0 ? "has everything" : `${behind} changes behind`,
+    `version ${program}`,
+  ];
+  if (failure !== "") fields.push(`error: ${failure}`);
+  return fields.join("  ");
+}

@@ -1,0 +1,25 @@
+import { TrawlError } from "../../base/errors.js";
+import type { CatalogChange } from "../../catalog/catalog-change.js";
+import type { Manifest } from "../../catalog/manifest.js";
+import type { Replica } from "../../fleet/replica.js";
+import type { ShardRecord } from "../../model/shard-record.js";
+
+/** The manifest of a node whose fleet has a database, which is opened after everything else was made. */
+export class LaterManifest implements Manifest {
+  manifest: Manifest | undefined;
+  replica: Pick<Replica, "isOwner" | "hasFollowed"> | undefined;
+
+  store(records: readonly ShardRecord[]): Promise<void> {
+    return this.#opened.store(records);
+  }
+
+  publish<Change extends CatalogChange>(makeChange: () => Change | Promise<Change>): Promise<Change> {
+    return this.#opened.publish(makeChange);
+  }
+
+  get #opened(): Manifest {
+    if (this.manifest === undefined)
+      throw new TrawlError("overloaded", "the daemon is starting; try again in a moment");
+    return this.manifest;
+  }
+}

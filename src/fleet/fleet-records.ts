@@ -1,0 +1,144 @@
+import { randomUUID } from "node:crypto";
+import { TrawlError } from "../base/errors.js";
+import { type Database, DatabaseError, type Row } from "../database/database.js";
+
+/** The fleet that a database belongs to. */
+export interface FleetRecord {
+  /** A UUID, made with the fleet. */
+  readonly id: string;
+  readonly name: string;
+}
+
+/** A node as it has told of itself. */
+export interface NodeRecord {
+  /** A UUID, made when it joined; its data directory has it. */
+  readonly id: string;
+  readonly name: string;
+  /** Of the program that it runs; "" before it has started. */
+  readonly program: string;
+  /** How many flips its copy has. */
+  readonly version: number;
+  /** Seconds since it was heard of; undefined before it has started. */
+  readonly silentSeconds: number | undefined;
+  /** Why it does not follow; "" if it does. */
+  readonly failure: string;
+}
+
+/** Who changes the index, and where it stands. */
+export interface OwnerRecord {
+  /** NAME/BOOT of the node; "" if there was none. */
+  readonly holder: string;
+  readonly epoch: number;
+  readonly version: number;
+  /** Whether nobody may change it now. */
+  readonly isFree: boolean;
+}
+
+/** What of the server an operator should know. */
+export interface ServerRecord {
+  readonly timeline: number;
+  readonly standbyCount: number;
+  /** Whether each confirmed change is on a standby, too. */
+  readonly isSynchronous: boolean;
+}
+
+/** Node names are in certificates, too. */
+const failureCharactersMax = 500;
+
+/** The fleet and its nodes, in the database. */
+export class FleetRecords {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Undefined before `trawl fleet init`. */
+  async fleet(): Promise<FleetRecord | undefined> {
+    const [row] = await this.#database.query("select id, name from fleet").catch((error: unknown) => {
+      // There is no such table, or no such schema.
+      if (error instanceof DatabaseError && /^(?:42P01|3F000)$/.test(error.sqlState)) return [];
+      throw error;
+    });
+    return row === undefined ? undefined : { id: String(row["id"]), name: String(row["name"]) };
+  }
+
+  /** Makes the fleet, unless there is one. Throws `conflict` if that has another name. */
+  async init(name: string): Promise<FleetRecord> {
+    await this.#database.query("insert into fleet (id, name) values ($1, $2) on conflict do nothing", [
+      randomUUID(),
+      name,
+    ]);
+    return this.require(name);
+  }
+
+  /** The fleet, which must have this name. */
+  async require(name: string): Promise<FleetRecord> {
+    const fleet = await this.fleet();
+    if (fleet === undefined)
+      throw new TrawlError("conflict", "the database has no fleet yet: make it with `trawl fleet init`");
+    if (fleet.name !== name)
+      throw new TrawlError(
+        "conflict",
+        `the database is that of the fleet ${JSON.stringify(fleet.name)}, and fleet.id is ${JSON.stringify(name)}: see fleet.database and fleet.id`,
+      );
+    return fleet;
+  }
+
+  /** Adds a node. Throws `conflict` if there is one with this name, unless it is to be replaced and was not heard of for a while. */
+  async join(id: string, name: string, replaces: boolean, aliveMs: number): Promise<void> {
+    await this.#database.transaction(async (transaction) => {
+      const [row] = await transaction.query(
+        `select (seen > clock_timestamp() - $2 * interval '1 ms') as is_alive from node where name = $1 for update`,
+        [name, aliveMs],
+      );
+      if (row !== undefined) {
+        if (row["is_alive"] === true)
+          throw new TrawlError("conflict", `a node ${name} runs: give this one another name, or stop that one`);
+        if (!replaces)
+          throw new TrawlError(
+            "conflict",
+            `a node ${name} has joined with another data directory: use that one, give this node another name, or replace it with --replace`,
+          );
+        await transaction.query("delete from node where name = $1", [name]);
+      }
+      await transaction.query("insert into node (id, name) values ($1, $2)", [id, name]);
+    });
+  }
+
+  /** Tells of this node. Resolves with false if it is not in the fleet any more. */
+  async beat(id: string, program: string, version: number, failure: string): Promise<boolean> {
+    const rows = await this.#database.query(
+      `update node set seen = clock_timestamp(), program = $2, version = $3, failure = $4 where id = $1 returning 1`,
+      [id, program, version, failure.slice(0, failureCharactersMax)],
+    );
+    return rows.length > 0;
+  }
+
+  async nodes(): Promise<readonly NodeRecord[]> {
+    const rows = await this.#database.query(
+      `select id, name, program, version::float8 as version, failure,
+       extract(epoch from clock_timestamp() - seen)::float8 as silent from node order by name limit 1000`,
+    );
+    return rows.map((row: Row) => ({
+      id: String(row["id"]),
+      name: String(row["name"]),
+      program: String(row["program"]),
+      version: Number(row["version"]),
+      failure: String(row["failure"]),
+      silentSeconds: typeof row["silent"] === "number" ? Math.max(0, row["silent"]) : undefined,
+    }));
+  }
+
+  async server(): Promise<ServerRecord> {
+    const [row] = await this.#database.query(
+      `select current_timeline() as timeline, current_setting('synchronous_standby_names') <> '' as is_synchronous,
+       (select count(*)::int from pg_stat_replication) as standbys`,
+    );
+    return {
+      timeline: Number(row?.["timeline"]),
+      standbyCount: Number(row?.["standbys"]),
+      isSynchronous: row?.["is_synchronous"] === true,
+    };
+  }
+}

@@ -1,0 +1,42 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { errorMessage, TrawlError } from "../base/errors.js";
+import { isObject } from "../base/is-object.js";
+import { replaceFile } from "../base/replace-file.js";
+import type { Timeline } from "../database/timeline.js";
+
+/** Which node a data directory is of: its file `fleet.json`. Made by `trawl fleet join`. */
+export interface DirectoryIdentity {
+  /** UUIDs. */
+  readonly fleet: string;
+  readonly node: string;
+  readonly name: string;
+  /** The database that it has seen last; undefined before it has started. */
+  readonly seen?: Timeline | undefined;
+}
+
+function identityPath(dataFolder: string): string {
+  return join(dataFolder, "fleet.json");
+}
+
+/** Undefined if the directory is of no fleet. Throws `storage` for a file that cannot be read. */
+export function readIdentityFile(dataFolder: string): DirectoryIdentity | undefined {
+  const path = identityPath(dataFolder);
+  let value: unknown;
+  try {
+    value = JSON.parse(readFileSync(path, "utf8"));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new TrawlError("storage", `cannot read ${path}: ${errorMessage(error)}`, { cause: error });
+  }
+  const identity = value as DirectoryIdentity;
+  const isGood =
+    isObject(value) && [identity.fleet, identity.node, identity.name].every((text) => typeof text === "string");
+  if (!isGood)
+    throw new TrawlError("storage", `${path} does not say which node this is: join with an empty data directory`);
+  return identity;
+}
+
+export function writeIdentityFile(dataFolder: string, identity: DirectoryIdentity): Promise<void> {
+  return replaceFile(identityPath(dataFolder), `${JSON.stringify(identity, null, 1)}\n`);
+}

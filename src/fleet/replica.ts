@@ -1,0 +1,181 @@
+import { callAfter, type PendingCall } from "../base/deadline.js";
+import { errorMessage, TrawlError } from "../base/errors.js";
+import type { Log } from "../base/log.js";
+import type { Metrics } from "../base/metrics.js";
+import type { Lease, Leases } from "../database/leases.js";
+import type { FleetRecords } from "./fleet-records.js";
+import type { PartitionRecords } from "./partition-records.js";
+import type { SharedManifest } from "./shared-manifest.js";
+
+export interface ReplicaServices {
+  readonly manifest: SharedManifest;
+  readonly records: PartitionRecords;
+  /** Of the table of partitions. */
+  readonly leases: Leases;
+  /** Of the table of names. */
+  readonly nameLeases: Leases;
+  readonly fleet: FleetRecords;
+  readonly node: { readonly id: string; readonly program: string };
+  readonly leaseMs: number;
+  readonly pollMs: number;
+  readonly log: Log;
+  readonly metrics: Pick<Metrics, "fleetOwner" | "fleetVersion" | "fleetVersionsBehind">;
+}
+
+/** Nodes do not all ask at the same moment: a pause is shorter by up to this share. */
+const jitterShare = 0.2;
+
+/**
+ * This node's copy of the index: it follows what the database has, and takes over the changing of the index when nobody has it.
+ *
+ * Two loops, since following may take as long as shards take to arrive: one renews the leases and tells of this node, the other looks
+ * into the database once a second. Neither ends on an error: the next round tries again.
+ */
+export class Replica {
+  readonly #services: ReplicaServices;
+  #beatCall: PendingCall | undefined;
+  #lookCall: PendingCall | undefined;
+  /** Settle when the running rounds end. */
+  #beating: Promise<void> = Promise.resolve();
+  #looking: Promise<void> = Promise.resolve();
+  /** The lease on being this node: a copy of its data directory does not get it. */
+  #identity: Lease | undefined;
+  #isClosed = false;
+  #hasFollowed = false;
+  #wasOwner = false;
+  /** What was last logged. */
+  #failure = "";
+  #owner = "";
+
+  /** Called when this node begins to change the index, or may not any more. */
+  onOwner: (isOwner: boolean) => void = () => undefined;
+
+  constructor(services: ReplicaServices) {
+    this.#services = services;
+    services.manifest.refusal = () => this.refusal;
+  }
+
+  /** Whether this node may change the index, as far as it knows. */
+  get isOwner(): boolean {
+    return this.#wasOwner && this.#services.manifest.isOwner;
+  }
+
+  /** Whether it has had all that the database had at a moment since its start. */
+  get hasFollowed(): boolean {
+    return this.#hasFollowed;
+  }
+
+  /** Why the index cannot be changed here. */
+  get refusal(): TrawlError {
+    const where = this.#owner === "" ? "no node" : `node ${this.#owner.split("/")[0] ?? ""}`;
+    return new TrawlError(
+      "conflict",
+      `${where} changes the index at this moment, and this node follows${this.#failure === "" ? "" : ` (${this.#failure})`}: ask that node`,
+    );
+  }
+
+  start(): void {
+    this.#beatAgain(0);
+    this.#lookAgain(0);
+  }
+
+  #beatAgain(delayMs: number): void {
+    if (this.#isClosed) return;
+    this.#beatCall = callAfter(delayMs, () => {
+      this.#beating = this.#beat()
+        .catch((error: unknown) => this.#fail(error))
+        .finally(() => this.#beatAgain(this.#services.leaseMs / 3));
+    });
+  }
+
+  #lookAgain(delayMs: number): void {
+    if (this.#isClosed) return;
+    this.#lookCall = callAfter(delayMs, () => {
+      this.#looking = this.#look()
+        .then(() => this.#succeed())
+        .catch((error: unknown) => this.#fail(error))
+        .finally(() => this.#lookAgain(this.#services.pollMs * (1 - jitterShare * Math.random())));
+    });
+  }
+
+  async #beat(): Promise<void> {
+    const { leases, nameLeases, fleet, node, manifest, log } = this.#services;
+    await leases.renew();
+    const lostNames = await nameLeases.renew();
+    if (lostNames.length > 0) this.#identity = undefined;
+    this.#announce();
+    const isMember = await fleet.beat(node.id, node.program, manifest.position.version, this.#failure);
+    if (!isMember) {
+      this.#identity = undefined;
+      await manifest.release();
+      this.#announce();
+      log.error("this node is not in the fleet any more: another one has replaced it. Join again with another name");
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { manifest, records, metrics } = this.#services;
+    await this.#identify();
+    const state = await records.state();
+    const { version, flipId } = manifest.position;
+    this.#owner = state?.holder ?? "";
+    metrics.fleetVersionsBehind.set(Math.abs((state?.version ?? 0) - version));
+    if (state !== undefined && (state.version !== version || state.flipId !== flipId)) await manifest.follow();
+    this.#hasFollowed = true;
+    if (!manifest.isOwner && this.#mayOwn && (state === undefined || state.isFree)) await manifest.claim();
+    this.#announce();
+  }
+
+  get #mayOwn(): boolean {
+    return !this.#isClosed && this.#identity !== undefined && this.#services.nameLeases.holds(this.#identity);
+  }
+
+  /** Makes sure that no other process runs as this node. */
+  async #identify(): Promise<void> {
+    const { nameLeases, node, log } = this.#services;
+    if (this.#identity !== undefined) return;
+    this.#identity = await nameLeases.claim(`node/${node.id}`);
+    if (this.#identity === undefined)
+      log.warn(
+        "another process runs as this node, or did a moment ago: if this goes on, the data directory is a copy, and must be emptied and joined anew. Until then this one only follows",
+      );
+  }
+
+  #announce(): void {
+    const { manifest, metrics, log } = this.#services;
+    const { isOwner, position } = manifest;
+    metrics.fleetOwner.set(isOwner ? 1 : 0);
+    metrics.fleetVersion.set(position.version);
+    if (isOwner === this.#wasOwner) return;
+    this.#wasOwner = isOwner;
+    log.info(
+      { version: position.version },
+      isOwner ? "this node fetches and indexes from now on" : "this node does not fetch and index any more: it follows",
+    );
+    this.onOwner(isOwner);
+  }
+
+  #succeed(): void {
+    if (this.#failure !== "") this.#services.log.info("the index is followed again");
+    this.#failure = "";
+  }
+
+  #fail(error: unknown): void {
+    this.#announce();
+    const message = errorMessage(error);
+    if (message === this.#failure || this.#isClosed) return;
+    this.#failure = message;
+    this.#services.log.warn({ error: message }, "the index cannot be followed: it is searched as it is here");
+  }
+
+  /** Lets another node take over at once. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#beatCall?.cancel();
+    this.#lookCall?.cancel();
+    const { manifest, nameLeases } = this.#services;
+    await Promise.all([this.#beating, this.#looking]);
+    await manifest.release().catch(() => undefined);
+    if (this.#identity !== undefined) await nameLeases.release(this.#identity).catch(() => undefined);
+  }
+}

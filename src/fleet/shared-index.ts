@@ -1,0 +1,147 @@
+import { randomUUID } from "node:crypto";
+import { errorMessage, TrawlError } from "../base/errors.js";
+import type { Log } from "../base/log.js";
+import type { Metrics } from "../base/metrics.js";
+import type { Catalog } from "../catalog/catalog.js";
+import { Database, DatabaseError, type DatabaseSettings } from "../database/database.js";
+import { Leases } from "../database/leases.js";
+import { migrate } from "../database/migrations.js";
+import { schema } from "../database/schema.js";
+import { FleetRecords } from "./fleet-records.js";
+import { type DirectoryIdentity, writeIdentityFile } from "./node-identity.js";
+import { ObjectShards, type ObjectTaskServices } from "./node-shards.js";
+import { PartitionRecords } from "./partition-records.js";
+import { Replica } from "./replica.js";
+import { SharedManifest } from "./shared-manifest.js";
+
+/** How a node reaches the database of its fleet. */
+export type DatabaseOptions = Pick<DatabaseSettings, "address" | "password" | "authority">;
+
+export interface SharedIndexServices extends ObjectTaskServices {
+  readonly database: DatabaseOptions;
+  readonly dataFolder: string;
+  readonly identity: DirectoryIdentity;
+  /** The option `fleet.id`. */
+  readonly fleetName: string;
+  readonly program: string;
+  readonly leaseMs: number;
+  readonly catalog: Catalog;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+/** One query of each node per second, which finds one row. */
+const pollMs = 1_000;
+
+/** All repositories are in one partition. */
+export const onlyPartition = 0;
+
+/** Connections with the limits of a daemon. */
+export function openDatabase(options: DatabaseOptions, name: string, seen: DatabaseSettings["seen"]): Database {
+  return new Database({
+    ...options,
+    schema: "trawl",
+    name,
+    connectionsMax: 4,
+    waitingMax: 1_000,
+    connectMs: 5_000,
+    statementMs: 30_000,
+    answerMs: 35_000,
+    seen,
+  });
+}
+
+/** The index that the nodes of a fleet share, at one of them. */
+export class SharedIndex {
+  readonly #services: SharedIndexServices;
+  readonly #database: Database;
+  readonly #fleet: FleetRecords;
+  readonly manifest: SharedManifest;
+  readonly replica: Replica;
+
+  /** Caller guarantees: the catalog is loaded. */
+  constructor(services: SharedIndexServices) {
+    const { database, identity, catalog, log, leaseMs, program, metrics } = services;
+    this.#services = services;
+    this.#database = openDatabase(database, identity.name, identity.seen);
+    this.#database.onTakenOver = (seen) => {
+      log.warn(seen, "another server has taken over the database");
+      void this.#remember();
+    };
+    this.#fleet = new FleetRecords(this.#database);
+    const holder = `${identity.name}/${randomUUID()}`;
+    const records = new PartitionRecords(this.#database, onlyPartition);
+    const leases = new Leases(this.#database, "partition", holder, leaseMs);
+    requireNoOtherIndex(catalog);
+    const shards = new ObjectShards(services);
+    this.manifest = new SharedManifest({ catalog, records, leases, shards, log });
+    this.replica = new Replica({
+      manifest: this.manifest,
+      records,
+      leases,
+      nameLeases: new Leases(this.#database, "lease", holder, leaseMs),
+      fleet: this.#fleet,
+      node: { id: identity.node, program },
+      leaseMs,
+      pollMs,
+      log,
+      metrics,
+    });
+  }
+
+  /**
+   * Looks whether the database is that of the fleet. Throws `conflict`, `bad-config` or `format-version` if the daemon should not start; a
+   * database that does not answer is no reason.
+   */
+  async check(): Promise<void> {
+    const { identity, fleetName, log } = this.#services;
+    try {
+      await migrate(this.#database, schema);
+      const { id } = await this.#fleet.require(fleetName);
+      if (id !== identity.fleet)
+        throw new TrawlError(
+          "conflict",
+          "the data directory is that of a node of another fleet with the same name: use an empty one, and `trawl fleet join`",
+        );
+      await this.#remember();
+      const { isSynchronous, standbyCount } = await this.#fleet.server();
+      if (standbyCount > 0 && !isSynchronous)
+        log.warn(
+          "the database has a standby that is not synchronous: if it takes over, changes may be lost that were confirmed",
+        );
+    } catch (error) {
+      if (!(error instanceof DatabaseError) && error instanceof TrawlError && error.code !== "storage") throw error;
+      log.warn(
+        { error: errorMessage(error) },
+        "the database of the fleet cannot be asked: the index is searched as it is here",
+      );
+    }
+  }
+
+  /** Writes down which database this node has seen, so that it never follows an earlier one after a new start. */
+  async #remember(): Promise<void> {
+    const { dataFolder, identity, log } = this.#services;
+    const seen = this.#database.timeline;
+    await writeIdentityFile(dataFolder, { ...identity, seen }).catch((error: unknown) =>
+      log.error({ error: errorMessage(error) }, "which database was seen could not be written down"),
+    );
+  }
+
+  async close(): Promise<void> {
+    await this.replica.close();
+    await this.#database.close();
+  }
+}
+
+/** An index that a single host has made has no names that other nodes know. */
+function requireNoOtherIndex(catalog: Catalog): void {
+  const records = [...catalog.shards().map(({ record }) => record), ...catalog.historyShards()];
+  if (
+    records.some(({ object }) => object === undefined) ||
+    (catalog.repositoryCount > 0 && catalog.position.version === 0)
+  )
+    throw new TrawlError(
+      "conflict",
+      "the data directory has an index that was made without a fleet: use an empty one, and `trawl fleet join`",
+    );
+}

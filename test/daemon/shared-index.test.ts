@@ -1,0 +1,236 @@
+/** Three nodes with one index: one fetches and indexes, the others follow through a database and a bucket, and take over. */
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import t from "tap";
+import { dataDirectory, type DaemonProcess, runCommand, testDaemon, textsOnly } from "../support/daemon.js";
+import { GitFixture } from "../support/git-fixture.js";
+import { PostgresServer, withoutPostgres } from "../support/postgres.js";
+import { removeFolder } from "../support/remove-folder.js";
+import { S3Server } from "../support/s3-server.js";
+import { type Owner, shared } from "../support/shared.js";
+import { becomes, until } from "../support/waiting.js";
+
+/** A node, which can be started again. */
+class Node {
+  daemon: DaemonProcess | undefined;
+
+  constructor(
+    readonly owner: Owner,
+    readonly name: string,
+    readonly config: string,
+    readonly data: string,
+  ) {}
+
+  async start(): Promise<DaemonProcess> {
+    this.daemon = await testDaemon(this.owner, ["--config", this.config, ...textsOnly.slice(0, 2)], this.data);
+    return this.daemon;
+  }
+
+  get running(): DaemonProcess {
+    if (this.daemon === undefined) throw new RangeError(`${this.name} was not started`);
+    return this.daemon;
+  }
+
+  async kill(): Promise<void> {
+    await this.running.kill();
+    this.daemon = undefined;
+  }
+
+  async found(query: string): Promise<string> {
+    return (await this.running.search(query)).found.join();
+  }
+}
+
+interface Status {
+  readonly owner: string;
+  readonly version: number;
+  readonly nodes: readonly { readonly name: string; readonly version: number; readonly failure: string }[];
+}
+
+class Site {
+  constructor(
+    readonly nodes: readonly Node[],
+    readonly server: S3Server,
+    readonly source: GitFixture,
+  ) {}
+
+  async status(): Promise<Status> {
+    const { out } = await runCommand("fleet", "status", "--json", "--config", this.nodes[0]?.config ?? "");
+    return JSON.parse(out) as Status;
+  }
+
+  /** The node that fetches and indexes, as its metrics say; undefined if none does, or several. */
+  async owner(): Promise<Node | undefined> {
+    const running = this.nodes.filter(({ daemon }) => daemon !== undefined);
+    const are = await Promise.all(running.map((node) => node.running.metric("trawl_fleet_owner")));
+    const owners = running.filter((_, i) => are[i] === 1);
+    return owners.length === 1 ? owners[0] : undefined;
+  }
+
+  async requireOwner(): Promise<Node> {
+    let owner: Node | undefined;
+    await until("one node fetches and indexes", async () => (owner = await this.owner()) !== undefined);
+    if (owner === undefined) throw new RangeError("nobody owns the index");
+    return owner;
+  }
+
+  async others(): Promise<readonly Node[]> {
+    const owner = await this.owner();
+    return this.nodes.filter((node) => node.daemon !== undefined && node !== owner);
+  }
+
+  commit(path: string, text: string): void {
+    this.source.commit({ branch: "main", files: { [path]: text } });
+  }
+}
+
+const leaseSeconds = 2;
+
+const site = shared(async (owner): Promise<Site> => {
+  const folder = mkdtempSync(join(tmpdir(), "trawl-shared-"));
+  owner.teardown(() => removeFolder(folder));
+  const [postgres, server] = await Promise.all([PostgresServer.start(), S3Server.start()]);
+  owner.teardown(() => postgres.remove());
+  owner.teardown(() => server.stop());
+  const key = join(folder, "key");
+  writeFileSync(key, server.credential);
+  const source = GitFixture.create();
+  source.commit({ branch: "main", files: { "a.txt": "needle one\n", "b.txt": "needle two\nother\n" } });
+  const nodes = ["a", "b", "c"].map((name) => {
+    const data = dataDirectory(owner);
+    const config = join(folder, `${name}.jsonc`);
+    const fleet = {
+      node: name,
+      id: "test",
+      database: `postgresql:///postgres?host=${postgres.folder}&user=trawl`,
+      objects: server.url,
+      objectsCredential: `file:${key}`,
+      leaseSeconds,
+    };
+    const repositories = [{ name: "host/one", url: source.path }];
+    writeFileSync(config, JSON.stringify({ data, fleet, repositories, search: { warmPercent: 0 } }));
+    return new Node(owner, name, config, data);
+  });
+  return new Site(nodes, server, source);
+}, t);
+
+t.test("a fleet is made, joined and started", { skip: withoutPostgres }, async (t) => {
+  const { nodes, ...rest } = await site();
+  const [a, b] = nodes;
+  t.match(await runCommand("fleet", "status", "--config", a.config), {
+    exitCode: 2,
+    err: /no fleet yet: make it with/,
+  });
+  t.match(await runCommand("fleet", "join", "--config", a.config), { exitCode: 2, err: /no fleet yet/ });
+  rest.server.fail("PUT", { kind: "status", status: 403, code: "AccessDenied" });
+  t.match(await runCommand("fleet", "init", "--config", a.config), {
+    exitCode: 2,
+    err: /AccessDenied.*fleet\.objectsCredential/,
+  });
+  t.match(await runCommand("fleet", "init", "--config", a.config), { exitCode: 0, out: /the fleet test is ready/ });
+  await t.rejects(a.start(), /has not joined the fleet: use .trawl fleet join/);
+  // It has begun to use its data directory.
+  t.match(await runCommand("fleet", "join", "--config", a.config), { exitCode: 2, err: /is in use without a fleet/ });
+  removeFolder(a.data);
+  for (const { config } of nodes) t.match(await runCommand("fleet", "join", "--config", config), { exitCode: 0 });
+  t.match(await runCommand("fleet", "join", "--config", b.config), {
+    exitCode: 0,
+    out: /is in the fleet test already/,
+  });
+  await Promise.all(nodes.map((node) => node.start()));
+  for (const node of nodes)
+    await becomes(t, () => node.found("needle"), "host/one:a.txt:1,host/one:b.txt:1", `${node.name} finds everything`);
+  const owner = await (await site()).owner();
+  t.ok(owner, "one of them fetches and indexes");
+  for (const node of nodes) {
+    t.equal((await node.running.get("/readyz")).status, 200);
+    const answers = await node.running.search("needle two");
+    t.match(answers.progress, { done: true, repositoriesCount: 1 }, "the answer is complete");
+  }
+  await becomes(
+    t,
+    () => nodes[2].found("type:commit Commit"),
+    await nodes[0].found("type:commit Commit"),
+    "histories follow",
+  );
+});
+
+t.test(
+  "what is committed reaches all of them, and only the owner takes changes",
+  { skip: withoutPostgres },
+  async (t) => {
+    const fleet = await site();
+    fleet.commit("c.txt", "needle three\n");
+    await (await fleet.requireOwner()).running.sync("host/one");
+    for (const node of fleet.nodes) await becomes(t, () => node.found("three"), "host/one:c.txt:1", node.name);
+    const owner = await fleet.requireOwner();
+    const [follower] = await fleet.others();
+    await t.rejects(follower.running.sync("host/one"), new RegExp(`node ${owner.name} changes the index`));
+    await t.rejects(follower.running.add("host/x", "/nowhere"), /changes the index at this moment/);
+    t.match((await fleet.status()).owner, owner.name);
+  },
+);
+
+t.test(
+  "the owner is killed: another node goes on, and the killed one follows again",
+  { skip: withoutPostgres },
+  async (t) => {
+    const fleet = await site();
+    const killed = await fleet.requireOwner();
+    await killed.kill();
+    fleet.commit("d.txt", "needle four\n");
+    const others = await fleet.others();
+    for (const node of others) await becomes(t, () => node.found("four"), "host/one:d.txt:1", node.name);
+    t.not((await fleet.owner())?.name, killed.name);
+    // What it fetches on its return is refused for a while, and then has other bytes.
+    fleet.server.fail("GET", { kind: "status", status: 503 }, { kind: "other" }, { kind: "cut" });
+    await killed.start();
+    await becomes(t, () => killed.found("four"), "host/one:d.txt:1", "it follows, through a bucket that fails");
+    t.same(fleet.server.faults, []);
+    t.equal((await fleet.owner())?.name === killed.name, false, "what another node has, it does not take");
+  },
+);
+
+t.test("an object with other bytes is never applied, and the status names it", { skip: withoutPostgres }, async (t) => {
+  const fleet = await site();
+  const [late] = await fleet.others();
+  await late.kill();
+  const before = new Set(fleet.server.objects.keys());
+  fleet.commit("e.txt", "needle five\n");
+  const owner = await fleet.requireOwner();
+  await owner.running.sync("host/one");
+  await becomes(t, () => owner.found("five"), "host/one:e.txt:1", "the owner has it");
+  const added = [...fleet.server.objects].filter(([key]) => !before.has(key));
+  t.ok(added.length > 0);
+  for (const [key, bytes] of added) fleet.server.objects.set(key, Buffer.alloc(bytes.length, 7));
+  await late.start();
+  const failure = async (): Promise<string> =>
+    (await fleet.status()).nodes.find(({ name }) => name === late.name)?.failure ?? "";
+  const hasFailed = (): boolean => late.running.log.some(({ error }) => /other bytes came/.test(String(error)));
+  await until("the node says why it does not follow", hasFailed);
+  await until("it has told the others", async () => (await failure()) !== "", undefined, 500);
+  t.match(await failure(), /object (?:shard|history)\/[0-9a-f]{2}\/[0-9a-f]{64} cannot be read/);
+  t.equal(await late.found("five"), "", "nothing of it is found");
+  t.equal(await late.found("four"), "host/one:d.txt:1", "what it had is");
+  for (const [key, bytes] of added) fleet.server.objects.set(key, bytes);
+  await becomes(t, () => late.found("five"), "host/one:e.txt:1", "it follows when the bytes are right");
+});
+
+t.test(
+  "a node that is stopped hands over at once, and everything is deleted that is not live",
+  { skip: withoutPostgres },
+  async (t) => {
+    const fleet = await site();
+    const owner = await fleet.requireOwner();
+    t.equal(await owner.running.stop(), 0);
+    owner.daemon = undefined;
+    fleet.commit("f.txt", "needle six\n");
+    const next = await fleet.requireOwner();
+    await becomes(t, () => next.found("six"), "host/one:f.txt:1", "it goes on");
+    for (const node of await fleet.others()) {
+      await becomes(t, () => node.found("six"), "host/one:f.txt:1", "and the other one follows");
+      t.equal(await node.running.countFaults(), 0);
+    }
+  },
+);
