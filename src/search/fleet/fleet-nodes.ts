@@ -199,7 +199,8 @@ export class FleetNodes implements SearchFleet {
     const shared = {
       creditBytes: Math.max(leafCreditMin, Math.floor(creditBytes / nodes.length)),
       claim,
-      order: new ResultOrder(firstPlace(search), isShared(limits)),
+      order: new ResultOrder(firstPlace(search), isShared(limits), () => root.listener.advanced()),
+      heads: { byteCount: 0, tallied: undefined },
       asked,
       log,
       onFailover: () => metrics.fleetFailovers.inc(),

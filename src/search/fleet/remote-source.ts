@@ -55,6 +55,9 @@ const receiptGraceMs = 2_000;
 /** Heads that are held in any case. */
 const heldHeadBytesMin = 4 * 1024 * 1024;
 
+/** Heads that the sources of a search hold together, beside those of the one for which the others wait. */
+const allHeldHeadBytesMax = 16 * 1024 * 1024;
+
 /** How often a search goes on at another node: nodes that die one after the other must not hold it up for ever. */
 const failoversMax = 4;
 
@@ -87,11 +90,19 @@ export interface SharedSearch {
   /** Says on which nodes a repository is, as far as they have told; the first ones that claim it keep it. */
   readonly claim: (repository: string, owner: string) => string;
   readonly order: ResultOrder;
+  readonly heads: HeldHeads;
   /** The search as all nodes are told, with the secret of its marks. */
   readonly asked: Uint8Array;
   readonly log: Log;
   /** Called when a search goes on at another node. */
   readonly onFailover: () => void;
+}
+
+/** The heads that the sources of one search hold together. */
+export interface HeldHeads {
+  byteCount: number;
+  /** The source that may complete its tally, although they hold too much. */
+  tallied: OrderedSource | undefined;
 }
 
 type Message<Kind extends LeafMessage["kind"]> = Extract<LeafMessage, { kind: Kind }>;
@@ -151,7 +162,6 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
   /** `closed`: nothing is expected from the leaf any more. */
   #state: "searching" | "stopping" | "closed" = "searching";
   #isRunning = false;
-  #isProceeding = false;
   readonly #held = new HeldMessages();
   /** Where the leaf is: its next messages are not before it. */
   #reached: OrderKey;
@@ -170,6 +180,8 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
   #isDocumentShown = false;
   #isRestarting = false;
   #mayRank = false;
+  /** Why the leaf says nothing more, although it has not said everything, and what clients are told. */
+  #broken: { readonly reason: string; readonly said: string } | undefined;
   /** Why the leaf is not there any more, although it has said everything. */
   #gone: string | undefined;
   #isOutOfTime = false;
@@ -206,6 +218,8 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
   #missingHere: Listed<ExcludedRepository> = { count: 0, first: [] };
   /** The beginnings of a tally, until its end comes with the results. */
   #tallies: { readonly parts: WireTally[]; headBytes: number } = { parts: [], headBytes: 0 };
+  /** Its part of the heads that all sources hold. */
+  #headBytes = 0;
 
   constructor(
     search: SourcedSearch,
@@ -300,19 +314,29 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
   run(): Promise<void> {
     this.#isRunning = true;
     if (this.#state !== "closed") this.#root.listener.scheduled();
-    this.proceed();
+    this.#wake();
     return this.#ended;
   }
 
-  /** Passes on what is held, as far as it is its turn and it fits. */
-  proceed(): void {
-    if (!this.#isRunning || this.#isProceeding || this.#state === "closed") return;
-    this.#isProceeding = true;
-    this.#checked(() => {
-      while (this.#passOn());
+  #wake(): void {
+    this.#shared.order.wake(this.#number);
+  }
+
+  passOn(): boolean {
+    let isPassedOn = false;
+    this.#guarded(() => {
+      isPassedOn = this.#isRunning && this.#passOnFirst();
+      if (!isPassedOn) this.#loseBroken();
     });
-    this.#isProceeding = false;
     this.#pace();
+    return isPassedOn;
+  }
+
+  /** What a leaf said before it was lost counts, as far as it can be passed on. */
+  #loseBroken(): void {
+    const broken = this.#broken;
+    this.#broken = undefined;
+    if (broken !== undefined) this.#lose(broken.reason, broken.said);
   }
 
   share(shardCount: number): void {
@@ -321,7 +345,7 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
   }
 
   /** Passes on the first message that is held. Returns false if there is none, or it has to wait. */
-  #passOn(): boolean {
+  #passOnFirst(): boolean {
     const { first } = this.#held;
     if (first === undefined || this.#isClosed) return false;
     if (this.#isLimitReached && !this.#isAdmitted) return this.#endAtLimit();
@@ -486,16 +510,23 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
   }
 
   goOn(): void {
-    this.proceed();
+    // The limit may have been reached, which its place does not tell.
+    if (this.#held.first !== undefined) this.#wake();
     if (this.#state !== "searching") return;
-    this.#sendLimit();
+    this.#guarded(() => {
+      this.#sendLimit();
+      this.#returnCredit();
+    });
+    this.#pace();
+  }
+
+  #returnCredit(): void {
     if (this.#owedBytes === 0) return;
     const { unreadBytes } = this.#root.pace;
     const free = this.#owedBytes - unreadBytes;
     if (free <= 0 || (free < creditStepBytes && unreadBytes > 0)) return;
     this.#owedBytes -= free;
     this.#send({ kind: "credit", bytes: free });
-    this.#pace();
   }
 
   /** A leaf has no credit for heads and marks, so they are counted apart. */
@@ -507,12 +538,42 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     );
   }
 
+  /**
+   * Whether it has to wait because all sources together hold too much. The one for which the others wait never has to: in its turn, what
+   * it holds is passed on, or asked for again. Of those that may pass on results without an order, one at a time may complete a tally.
+   */
+  get #isHeldUp(): boolean {
+    const { order, heads } = this.#shared;
+    if (heads.byteCount <= allHeldHeadBytesMax || order.isFirst(this.#number) || heads.tallied === this) return false;
+    if (!this.#isOutOfTime && !order.isTurn(this.#number)) return true;
+    if (this.#held.first !== undefined || this.#tallies.parts.length === 0) return true;
+    heads.tallied ??= this;
+    return heads.tallied !== this;
+  }
+
   /** Does not listen to a leaf that says more than it may. */
   #pace(): void {
-    const isTooMuch = this.#isFull || this.#owedBytes > this.#shared.creditBytes * overdraftMax;
-    if (this.#state === "searching" && isTooMuch && !this.#isRestarting) this.#channel.pause();
+    this.#countHeads();
+    if (this.#isClosed) return;
+    const isFull = this.#isFull || this.#isHeldUp;
+    const isUnread = this.#owedBytes > this.#shared.creditBytes * overdraftMax;
     // The last words of one that is stopped come after what nobody has read.
+    const isTooMuch =
+      this.#state === "searching" ? (isFull || isUnread) && !this.#isRestarting : isFull && this.#isOutOfTime;
+    if (isTooMuch) this.#channel.pause();
     else this.#channel.resume();
+  }
+
+  #countHeads(): void {
+    const { heads } = this.#shared;
+    const headBytes = this.#held.headByteCount + this.#tallies.headBytes;
+    const wasTooMuch = heads.byteCount > allHeldHeadBytesMax;
+    heads.byteCount += headBytes - this.#headBytes;
+    this.#headBytes = headBytes;
+    const isComplete = heads.tallied === this && this.#tallies.parts.length === 0;
+    if (isComplete) heads.tallied = undefined;
+    // Others have to wait, or need not any more.
+    if (isComplete || wasTooMuch !== heads.byteCount > allHeldHeadBytesMax) this.#root.listener.advanced();
   }
 
   drop(): void {
@@ -525,7 +586,7 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
       if (last !== undefined) return this.#checked(() => this.#takeLastWords(last));
     }
     if (!this.#held.hasEnd) this.#sendStop("other");
-    this.proceed();
+    this.#wake();
   }
 
   #sendStop(reason: "limit" | "other"): void {
@@ -538,9 +599,19 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     this.#close();
   }
 
+  /** What it has found in time is not given up because it waits for the main thread. */
+  get isPassingOn(): boolean {
+    return this.#isOutOfTime && this.#held.first !== undefined;
+  }
+
   finish(): void {
-    if (this.#state !== "closed") this.#nameLost("it did not end in time");
+    this.#nameUnfinished();
     this.#isFinal = true;
+  }
+
+  #nameUnfinished(): void {
+    const { reason, said } = this.#broken ?? { reason: "it did not end in time", said: undefined };
+    if (this.#state !== "closed") this.#nameLost(reason, said);
   }
 
   release(): void {
@@ -574,7 +645,7 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
   }
 
   receipt(): Promise<ReceiptPart> {
-    if (this.#state !== "closed") this.#nameLost("it did not end in time");
+    this.#nameUnfinished();
     const lost =
       this.#lost === undefined
         ? listExcluded(this.#missingHere)
@@ -589,12 +660,14 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
   frame({ head, headBytes, body, release }: Frame): void {
     this.#checked(() => {
       const message = toLeafMessage(head);
+      if (this.#broken !== undefined) return;
       if (this.#isRestarting && message.kind !== "restarted" && message.kind !== "failed") return;
       this.#hear(message, { body, headBytes, release });
       this.#sendLate();
       this.#sendLimit();
     });
-    this.proceed();
+    if (this.#held.first !== undefined) this.#wake();
+    this.#pace();
   }
 
   #checked(work: () => void): void {
@@ -608,19 +681,33 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     }
   }
 
+  /** For what the order and the root call, where others go on: never throws. */
+  #guarded(work: () => void): void {
+    try {
+      this.#checked(work);
+    } catch (error) {
+      this.#nameLost(errorMessage(error), "its results could not be passed on");
+    }
+  }
+
   closed(reason = "it ended before its search did"): void {
     if (this.#state === "closed") return;
     // It has said everything.
     if (this.#held.hasEnd) this.#gone = reason;
     else {
       if (this.#chosen !== undefined) this.#lostInSearch++;
-      this.#lose(reason, "it is not reachable");
+      this.#break(reason, "it is not reachable");
     }
+  }
+
+  #break(reason: string, said: string): void {
+    this.#broken ??= { reason, said };
+    this.#wake();
   }
 
   /** What has a place in the order waits for it. */
   #hear(message: LeafMessage, told: ToldBody): void {
-    if (message.kind === "failed") return this.#lose(message.reason, "it could not search");
+    if (message.kind === "failed") return this.#break(message.reason, "it could not search");
     const isWhole = this.#tallies.parts.length === 0 || message.kind === "batch";
     require(isWhole, `a message ${message.kind} within a tally`);
     require((message.kind === "prepared") === (this.#chosen === undefined), `a message ${message.kind} out of turn`);
@@ -632,6 +719,7 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
         return this.#compareChosen(message.chosen);
       case "rankable":
         this.#mayRank = true;
+        this.#endRepositories();
         return this.#shared.order.rankable(this.#number, message.shardCount);
       case "state":
         return this.#takeState(message);
@@ -654,11 +742,25 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     }
   }
 
+  /** Others may have repositories, and say how many shards they would rank only after these have been passed on. */
+  #endRepositories(): void {
+    const place = [sections.ranked];
+    if (compareKeys(this.#reached, place) >= 0) return;
+    this.#reached = place;
+    if (this.#held.first === undefined) this.#reach(place);
+  }
+
+  /** Whether what it has found is wanted, and not only its last words. */
+  get #isWanted(): boolean {
+    return this.#state !== "stopping" || this.#isOutOfTime;
+  }
+
   /** A tally that comes in several messages is held as one. */
   #hearBatch(message: Message<"batch">, told: ToldBody): void {
     const { parts } = this.#tallies;
     const { body, headBytes } = told;
     if (message.isPart) {
+      if (!this.#isWanted) return;
       this.#tallies.headBytes += headBytes;
       require(body.length === 0 && this.#tallies.headBytes <= tallyBytesMax, "a tally that is too long");
       parts.push(message.tally);
@@ -690,9 +792,7 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     if (Number(place[0]) > sections.ranked) this.#shared.order.rankable(this.#number, 0);
     if ("counts" in message) this.#addCost(message.counts);
     this.#reached = place;
-    // What it has found is not wanted any more.
-    if (this.#state === "stopping" && !this.#isOutOfTime)
-      return message.kind === "end" ? this.#takeLastWords(message) : undefined;
+    if (!this.#isWanted) return message.kind === "end" ? this.#takeLastWords(message) : undefined;
     const isFirst = this.#held.first === undefined;
     this.#held.add(message, told);
     if (isFirst) this.#reach(place);
@@ -700,17 +800,13 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
 
   /** What is held, in its turn. */
   #take(message: PlacedMessage, body: Uint8Array, release: () => void): void {
-    const { listener } = this.#root;
     switch (message.kind) {
       case "batch":
-        this.#takeBatch(message, body, release);
-        return listener.advanced();
+        return this.#takeBatch(message, body, release);
       case "found":
-        this.#takeFound(message, body);
-        return listener.advanced();
+        return this.#takeFound(message, body);
       case "commits":
-        this.#takeCommits(message, body);
-        return listener.advanced();
+        return this.#takeCommits(message, body);
       case "turn":
         return;
       case "end":
@@ -995,6 +1091,7 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     this.#document = undefined;
     this.#isRestarting = false;
     this.#mayRank = false;
+    this.#broken = undefined;
     this.#gone = undefined;
     this.#foundCount = 0;
     this.#cost = noCounts;
@@ -1044,6 +1141,8 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     this.#state = "closed";
     this.#passed.release();
     this.#held.clear();
+    this.#tallies = { parts: [], headBytes: 0 };
+    this.#countHeads();
     this.#channel.close();
     this.#resolve();
     this.#shared.order.end(this.#number);

@@ -1,4 +1,4 @@
-import { assert } from "../../base/assert.js";
+import { workInSteps } from "../../base/yielding.js";
 import type { Repository } from "../../model/repository.js";
 import type { RankedDocument } from "../../protocol/rank-messages.js";
 
@@ -33,16 +33,22 @@ export function compareKeys(a: OrderKey, b: OrderKey): number {
 
 /** A source whose results are put in order. */
 export interface OrderedSource {
-  /** Something has changed: its next results may be passed on. */
-  proceed(): void;
+  /** Passes on its next message, if it is its turn and there is one that fits. Returns whether it has. Must not throw. */
+  passOn(): boolean;
   /** Tells how many shards of all sources share the budget of ranking. */
   share(shardCount: number): void;
 }
+
+/** Messages are passed on for so long, at least one; then other work has its share of the main thread. */
+const stepMs = 1;
 
 /**
  * Whose turn it is, of the sources of one search. Each says which place its next result has, or that it has no result before
  * a place; the one with the first place may pass on its results. So a source that is silent holds up the others, until it
  * has said where it is, or is left out.
+ *
+ * What a source holds when its turn comes may be much, so it is passed on in steps. A source is asked for its next message when
+ * something has changed for it: its turn has come, or it calls `wake`.
  */
 export class ResultOrder {
   readonly #sources: OrderedSource[] = [];
@@ -53,24 +59,30 @@ export class ResultOrder {
   /** Where each source begins. */
   readonly first: OrderKey;
   readonly #othersInTurn: boolean;
+  readonly #onPassedOn: () => void;
   /** Of all, once they have said it. */
   #sum: number | undefined;
-  #isWaking = false;
-  #mustWakeAgain = false;
-  /** The source whose turn it is; undefined if it has to be found, because a place has changed. */
+  /** Sources that may have something to pass on. */
+  readonly #awake = new Set<number>();
+  #isScheduled = false;
+  /** The source whose turn it is; undefined if all have ended. */
   #first: number | undefined;
 
-  /** `othersInTurn` tells that also results without an order are passed on source by source, because they share a limit. */
-  constructor(first: OrderKey, othersInTurn: boolean) {
+  /**
+   * `othersInTurn` tells that also results without an order are passed on source by source, because they share a limit. `onPassedOn` is
+   * called when some results were passed on, and must not throw.
+   */
+  constructor(first: OrderKey, othersInTurn: boolean, onPassedOn: () => void) {
     this.first = first;
     this.#othersInTurn = othersInTurn;
+    this.#onPassedOn = onPassedOn;
   }
 
   /** Returns the number of the source. To be called for all sources before any of them runs. */
   join(source: OrderedSource): number {
     this.#keys.push(this.first);
-    this.#first = undefined;
     this.#rankable.push(undefined);
+    this.#first ??= 0;
     return this.#sources.push(source) - 1;
   }
 
@@ -78,37 +90,48 @@ export class ResultOrder {
   reach(source: number, key: OrderKey): void {
     if (this.#keys[source] === undefined || compareKeys(this.#keys[source], key) === 0) return;
     this.#keys[source] = key;
-    this.#first = undefined;
-    this.#wake();
+    this.#wakeFirst();
   }
 
   /** The source has no result any more. */
   end(source: number): void {
     if (this.#keys[source] === undefined) return;
     this.#keys[source] = undefined;
-    this.#first = undefined;
     this.rankable(source, 0);
-    this.#wake();
+    this.#wakeFirst();
   }
 
   isTurn(source: number): boolean {
+    return this.isFirst(source) || this.#isFree(source);
+  }
+
+  /** Whether all others may have to wait for this one. */
+  isFirst(source: number): boolean {
+    return source === this.#first;
+  }
+
+  /** Whether it may pass on results that have no order, like the one whose turn it is. */
+  #isFree(source: number): boolean {
     const own = this.#keys[source];
-    if (own === undefined) return false;
-    const first = (this.#first ??= this.#findFirst());
-    if (source === first) return true;
-    const isFree = own[0] === sections.others && !this.#othersInTurn;
-    return isFree && compareKeys(own, this.#keys[first] ?? own) === 0;
+    if (own?.[0] !== sections.others || this.#othersInTurn || this.#first === undefined) return false;
+    return compareKeys(own, this.#keys[this.#first] ?? own) === 0;
   }
 
   /** The source with the first place; among equals, the one that joined first. It is kept, since each source asks about each of its messages. */
-  #findFirst(): number {
-    let first = -1;
+  #findFirst(): number | undefined {
+    let first: number | undefined;
     for (const [source, key] of this.#keys.entries()) {
-      const least = this.#keys[first];
+      const least = first === undefined ? undefined : this.#keys[first];
       if (key !== undefined && (least === undefined || compareKeys(key, least) < 0)) first = source;
     }
-    assert(first >= 0, "a source has not ended");
     return first;
+  }
+
+  #wakeFirst(): void {
+    this.#first = this.#findFirst();
+    if (this.#first === undefined) return;
+    this.wake(this.#first);
+    for (const source of this.#keys.keys()) if (this.#isFree(source)) this.wake(source);
   }
 
   /** Records how many shards the source would rank. */
@@ -125,16 +148,34 @@ export class ResultOrder {
     for (const one of this.#sources) one.share(sum);
   }
 
-  #wake(): void {
-    if (this.#isWaking) {
-      this.#mustWakeAgain = true;
-      return;
+  /** The source may have something to pass on: it is asked after whatever calls this. */
+  wake(source: number): void {
+    this.#awake.add(source);
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    queueMicrotask(() => {
+      if (!this.#passOn()) workInSteps({ step: () => this.#passOn() });
+    });
+  }
+
+  /** Returns true if nothing is left that may be passed on now. */
+  #passOn(): boolean {
+    const startMs = performance.now();
+    let hasTime = true;
+    let hasPassedOn = false;
+    // Whoever is woken meanwhile is at the end of the set.
+    for (const source of this.#awake) {
+      this.#awake.delete(source);
+      while (hasTime && this.#sources[source].passOn()) {
+        hasPassedOn = true;
+        hasTime = performance.now() - startMs < stepMs;
+      }
+      if (hasTime) continue;
+      this.#awake.add(source);
+      break;
     }
-    this.#isWaking = true;
-    do {
-      this.#mustWakeAgain = false;
-      for (const source of this.#sources) source.proceed();
-    } while (this.#mustWakeAgain);
-    this.#isWaking = false;
+    if (hasPassedOn) this.#onPassedOn();
+    this.#isScheduled = this.#awake.size > 0;
+    return !this.#isScheduled;
   }
 }

@@ -220,6 +220,8 @@ export class LocalSource implements SearchSource {
     if (searchesHistory(this.#search.plan) && !this.#isStopped) await this.#searchHistories();
   }
 
+  readonly isPassingOn = false;
+
   /** Whether a thread works for the search, or the main thread does. */
   get isActive(): boolean {
     return this.#slices.isActive || this.#repositoryWork?.isActive === true;

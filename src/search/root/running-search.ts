@@ -102,7 +102,8 @@ export interface RootEnvironment extends LimitDefaults {
  * It knows neither repositories nor shards: what it says about them comes from its sources, of which a search in one
  * process has one.
  *
- * The last event is sent at most `stopWaitMs` after the timeout or after the client has left, whatever a slice does.
+ * The last event is sent at most `stopWaitMs` after the timeout or after the client has left, whatever a slice does; or twice that
+ * time if much that was found before is still passed on.
  * What slices read stays in memory until the last of them has ended.
  */
 export class RunningSearch implements SourceListener {
@@ -187,6 +188,7 @@ export class RunningSearch implements SourceListener {
     this.#listener.onDrain(() => this.advanced());
     const work = this.#runSources();
     await Promise.race([work, this.#stop.grace(stopWaitMs)]);
+    if (this.#sources.some(({ isPassingOn }) => isPassingOn)) await Promise.race([work, this.#stop.grace(stopWaitMs)]);
     await this.#findNear();
     const receipt = await this.#makeReceipt();
     const groups = await this.#makeGroups();

@@ -28,6 +28,8 @@ export interface SearchSource {
   run(): Promise<void>;
   /** Whether anything works for the search at this moment. */
   readonly isActive: boolean;
+  /** Whether results that were found before the search was stopped wait for nothing but the main thread. */
+  readonly isPassingOn: boolean;
   /** The client has read, or something has arrived: lets work that waits for the client continue. */
   goOn(): void;
   /** The search was stopped, as the control block says: abandons what is parked. */

@@ -99,6 +99,7 @@ t.test(
       drop: () => undefined,
       giveUp: () => undefined,
       isActive: true,
+      isPassingOn: false,
     } as unknown as SearchSource;
     const chosen = {
       first: () => ({ part: emptyPart(plan), names: ["r"] }),

@@ -67,7 +67,7 @@ interface Site {
   readonly say: (message: object, body?: string | Buffer) => Promise<void>;
   readonly breakOff: () => Promise<void>;
   /** Gives the source its turn, if another one was before it. */
-  readonly giveTurn: () => void;
+  readonly giveTurn: () => Promise<void>;
   /** The other one would rank so many shards; returns what it was told. */
   readonly rankOther: (shardCount: number) => readonly number[];
   /** What the log of the coordinator says. */
@@ -147,10 +147,10 @@ function site(
     stopped: new Promise(() => undefined),
     late: { all: false, options: new Set() },
   };
-  const order = new ResultOrder([sections.others], isShared(limits));
+  const order = new ResultOrder([sections.others], isShared(limits), () => source.goOn());
   const shares: number[] = [];
   const share = (shardCount: number) => void shares.push(shardCount);
-  const other = isWaiting ? order.join({ proceed: () => undefined, share }) : undefined;
+  const other = isWaiting ? order.join({ passOn: () => false, share }) : undefined;
   const source: SearchSource = new RemoteSource(
     { request, plan: plan(query), limits, control, claims: undefined, startedMs: 0 },
     root,
@@ -159,6 +159,7 @@ function site(
       creditBytes: 1000,
       claim: (repository, owner) => claims.get(repository) ?? owner,
       order,
+      heads: { byteCount: 0, tallied: undefined },
       asked: writeAsked({
         plan: plan(query),
         request,
@@ -171,7 +172,9 @@ function site(
       onFailover: () => void nodes.push("failover"),
     },
   );
-  const settle = () => new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)));
+  const settle = async () => {
+    for (let i = 0; i < 4; i++) await new Promise<void>((resolve) => void setImmediate(resolve));
+  };
   return {
     source,
     control,
@@ -201,6 +204,7 @@ function site(
     pace,
     giveTurn: () => {
       if (other !== undefined) order.end(other);
+      return settle();
     },
     rankOther: (shardCount) => {
       if (other !== undefined) order.rankable(other, shardCount);
@@ -332,7 +336,7 @@ t.test("what a leaf finds before its turn is held until it is known whether it m
   await untouched.say(prepared("x"));
   await untouched.say(batch(2), "{}");
   t.same([untouched.batches, untouched.control.matchCount], [[], 0], "held");
-  untouched.giveTurn();
+  await untouched.giveTurn();
   t.same([untouched.batches, untouched.control.matchCount], [[2], 2], "nothing was taken before it");
   await untouched.say(batch(3), "{}");
   t.same(untouched.batches, [2, 2], "and it goes on");
@@ -342,7 +346,7 @@ t.test("what a leaf finds before its turn is held until it is known whether it m
   await fitting.say(prepared("x"));
   await fitting.say(batch(4), "{}");
   fitting.control.addMatches(6);
-  fitting.giveTurn();
+  await fitting.giveTurn();
   t.same(fitting.batches, [], "it may find more");
   await fitting.say(end("x", 4));
   await fitting.ended;
@@ -357,7 +361,7 @@ t.test("what a leaf finds before its turn is held until it is known whether it m
   await tooMany.say(batch(5), "{}");
   await tooMany.say(end("x", 5));
   tooMany.control.addMatches(6);
-  tooMany.giveTurn();
+  await tooMany.giveTurn();
   await tooMany.say(batch(5), "{}");
   t.match(tooMany.heard.slice(2), [{ kind: "again", matchCountMax: 4 }], "asked again");
   t.same(tooMany.batches, [], "what it had found is dropped");
@@ -371,7 +375,7 @@ t.test("what a leaf finds before its turn is held until it is known whether it m
   await waiting.say(batch(1), "{}");
   await waiting.say({ kind: "state", counts: counts(1), isParked: true });
   waiting.control.addMatches(6);
-  waiting.giveTurn();
+  await waiting.giveTurn();
   await waiting.say({ kind: "state", counts: counts(1), isParked: true });
   t.match(waiting.heard.at(-1), { kind: "again", matchCountMax: 4 }, "it waits for credit, which it does not get");
   waiting.source.giveUp();
@@ -382,7 +386,7 @@ t.test("what a leaf finds before its turn is held until it is known whether it m
   await late.say(end("x", 2));
   late.control.addMatches(11);
   late.control.stopAtLimit();
-  late.giveTurn();
+  await late.giveTurn();
   await late.ended;
   t.same([late.batches, late.control.matchCount], [[], 11], "after the limit nothing is wanted");
   t.equal(late.source.part({ all: false, options: new Set() }, true).failures.count, 0);
@@ -947,6 +951,7 @@ t.test("a leaf counts nothing that another one has found", async (t) => {
           giveUp: () => undefined,
           nameOf: () => undefined,
           isActive: false,
+          isPassingOn: false,
         }),
         release: () => undefined,
       }),
@@ -1226,7 +1231,7 @@ t.test("marks take nothing of the credit", async (t) => {
   const head = batch(100, { tally: tally([[idBase + 1, "r", "", 100, ""]]), markBytes: marks.length });
   await say(head, marks);
   control.addMatches(10);
-  giveTurn();
+  await giveTurn();
   await say(end(query, 100));
   await ended;
   t.equal(heard.filter(({ kind }) => kind === "again").length, 0);
@@ -1266,7 +1271,7 @@ t.test("a leaf that is lost before its turn is replaced, and what it had found i
   await say(prepared("x"));
   await say(...marked(2 * idBase, 2, 2));
   await say(end("x", 2));
-  giveTurn();
+  await giveTurn();
   await ended;
   t.same([nodes, batches.length, control.matchCount], [["leaf0", "failover", "leaf1"], 1, 2]);
 });
@@ -1278,7 +1283,7 @@ t.test("a replica that goes on is told its share of ranking when it has said wha
   await breakOff();
   await say(prepared("x"));
   heard.length = 0;
-  giveTurn();
+  await giveTurn();
   await say({ kind: "state", counts: counts(0), isParked: false });
   t.same(heard, [], "it does not expect it yet");
   await say({ kind: "rankable", shardCount: 3 });
@@ -1303,7 +1308,7 @@ t.test("a leaf that is asked again within a tally begins it again", async (t) =>
   await say({ kind: "state", counts: counts(4), isParked: true });
   await say(batch(5, { isPart: true, tally: tally([]) }));
   control.addMatches(8);
-  giveTurn();
+  await giveTurn();
   await say(batch(5, { isPart: true, tally: tally([]) }));
   t.match(heard.at(-1), { kind: "again", matchCountMax: 2 });
   await say({ kind: "restarted" });

@@ -6,13 +6,12 @@ import { fc, runs, seed } from "../../support/property.js";
 // Sources say where they are; the one with the first place has the turn.
 
 function orderOf(count: number, othersInTurn: boolean, first: OrderKey = [sections.repositories]) {
-  const order = new ResultOrder(first, othersInTurn);
-  const woken: number[] = [];
+  const order = new ResultOrder(first, othersInTurn, () => undefined);
   const shares: [number, number][] = [];
   for (let i = 0; i < count; i++)
-    order.join({ proceed: () => void woken.push(i), share: (shardCount) => void shares.push([i, shardCount]) });
+    order.join({ passOn: () => false, share: (shardCount) => void shares.push([i, shardCount]) });
   const turns = (): readonly number[] => [...Array(count).keys()].filter((i) => order.isTurn(i));
-  return { order, woken, shares, turns };
+  return { order, shares, turns };
 }
 
 t.test("nobody has a turn until all have said where they are", (t) => {

@@ -16,6 +16,7 @@ import { listOmissions, type ReceiptPart } from "../../../src/search/source/rece
 import { listed, type SearchPart } from "../../../src/search/source/search-part.js";
 import type { FoundResult, SourcedSearch, SearchSource, SourceRoot } from "../../../src/search/source/search-source.js";
 import { makePart } from "../../support/search-parts.js";
+import { settled, TestClock } from "../../support/test-clock.js";
 
 /** A source with one repository, which the test makes find something, or end. */
 class TestSource implements SearchSource {
@@ -24,6 +25,7 @@ class TestSource implements SearchSource {
   readonly #root: SourceRoot;
   readonly #search: SourcedSearch;
   isActive = true;
+  isPassingOn = false;
   changes = undefined;
   changed: Partial<SearchPart> = {};
   end: () => void = () => undefined;
@@ -82,7 +84,7 @@ class TestSource implements SearchSource {
 
   drop(): void {
     this.calls.push("drop");
-    this.end();
+    if (!this.isPassingOn) this.end();
   }
 
   giveUp(): void {
@@ -284,4 +286,24 @@ t.test("the time runs while one of them works", async (t) => {
   clearInterval(alive);
   t.match(events.last?.done, true, "the time is over");
   t.ok(two.calls.includes("drop"));
+});
+
+t.test("what was found in time is waited for while it is passed on, for one second at most", async (t) => {
+  const clock = new TestClock(t);
+  const [ending, endless] = [start("x"), start("x")];
+  for (const { search, two } of [ending, endless]) {
+    two.isPassingOn = true;
+    search.stop("the test wants it");
+  }
+  await clock.advance(900);
+  t.same([ending.events.doneCount, endless.events.doneCount], [0, 0]);
+  ending.two.find(1);
+  ending.two.end();
+  await ending.done;
+  t.equal(ending.events.found.length, 1);
+  await clock.advance(200);
+  await settled();
+  t.equal(endless.events.doneCount, 1);
+  endless.two.end();
+  await endless.done;
 });
