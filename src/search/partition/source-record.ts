@@ -278,7 +278,9 @@ export class SourceReport {
   #once<T>(key: string, find: () => T): T {
     const from = this.#resolutions();
     if (this.#derived.from !== from) this.#derived = { from, values: new Map() };
-    const found = (this.#derived.values.get(key) as T | undefined) ?? find();
+    const known = this.#derived.values.get(key) as T | undefined;
+    if (known !== undefined) return known;
+    const found = find();
     this.#derived.values.set(key, found);
     return found;
   }

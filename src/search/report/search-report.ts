@@ -35,6 +35,8 @@ export class SearchReport {
   readonly #search: ReportedSearch;
   /** Defined when the sources have finished. */
   #lastPart: SearchPart | undefined;
+  /** The filters that were made last, and what they were made from. */
+  #suggested: { readonly key: string; readonly all: readonly Suggestion[] } | undefined;
   /** The receipt of the last event, if the client asked for it. */
   receipt: Receipt | undefined;
   /** The costs for the last event, if the client asked for them. */
@@ -142,20 +144,29 @@ export class SearchReport {
   }
 
   filters(final: boolean): Filter[] {
-    const { plan, counts, nameOf } = this.#search;
+    const { counts } = this.#search;
     const part = this.#part;
-    return makeFilters(
-      {
-        plan,
-        tally: counts.tally,
-        history: counts.history,
-        repositoryResultCount: counts.repositoryCount,
-        excludedForkCount: part.excludedForkCount,
-        excludedArchivedCount: part.excludedArchivedCount,
-        nameOf,
-      },
-      final && this.#isComplete(part),
-    );
+    const { excludedForkCount, excludedArchivedCount } = part;
+    const key = `${counts.version} ${excludedForkCount} ${excludedArchivedCount}`;
+    // Most searches have one batch, so that the last filters are the first ones.
+    if (this.#suggested?.key !== key) this.#suggested = { key, all: this.#suggest(part) };
+    const exhaustive = final && this.#isComplete(part);
+    return this.#suggested.all.map(({ value, label, count, kind }) => {
+      return { value, label, count, kind, exhaustive, limitHit: !exhaustive };
+    });
+  }
+
+  #suggest({ excludedForkCount, excludedArchivedCount }: SearchPart): readonly Suggestion[] {
+    const { plan, counts, nameOf } = this.#search;
+    return suggestFilters({
+      plan,
+      tally: counts.tally,
+      history: counts.history,
+      repositoryResultCount: counts.repositoryCount,
+      excludedForkCount,
+      excludedArchivedCount,
+      nameOf,
+    });
   }
 
   /** Without spread properties, after which V8 defines each property in a slow way: that took 40 µs of each search. */
@@ -280,37 +291,38 @@ export interface FilterSource {
   readonly nameOf: (repositoryId: number) => string;
 }
 
+type Suggestion = Pick<Filter, "value" | "label" | "count" | "kind">;
+
 /** The filters for the results so far: important kinds first, then by count, then by value. */
-function makeFilters(source: FilterSource, exhaustive: boolean): Filter[] {
-  const all = [
-    ...utilityFilters(source),
-    ...typeFilters(source),
-    ...languageFilters(source),
-    ...repositoryFilters(source),
-    ...fileFilters(source),
-    ...symbolFilters(source),
-    ...authorFilters(source),
-    ...ageFilters(source),
-  ].map(({ value, label, count, kind }) => ({ value, label, count, kind, exhaustive, limitHit: !exhaustive }));
+function suggestFilters(source: FilterSource): readonly Suggestion[] {
+  const all: Suggestion[] = [];
+  addUtilities(all, source);
+  addTypes(all, source);
+  addLanguages(all, source);
+  addRepositories(all, source);
+  addFileKinds(all, source);
+  addSymbolKinds(all, source);
+  addAuthors(all, source);
+  addAges(all, source);
   all.sort(
     (a, b) =>
       Number(importantKinds.has(b.kind)) - Number(importantKinds.has(a.kind)) ||
       b.count - a.count ||
       compare(a.value, b.value),
   );
+  if (all.length <= filterCountMax) return all;
   let repositoryCount = 0;
   let otherCount = 0;
   return all.filter((filter) => (filter.kind === "repo" ? ++repositoryCount : ++otherCount) <= filterCountMax);
 }
 
-type Suggestion = Pick<Filter, "value" | "label" | "count" | "kind">;
+function addIfAny(all: Suggestion[], value: string, label: string, count: number, kind: Filter["kind"]): void {
+  if (count > 0) all.push({ value, label, count, kind });
+}
 
-function utilityFilters(source: FilterSource): Suggestion[] {
-  const suggestions: Suggestion[] = [
-    { value: "fork:yes", label: "Include forked repos", count: source.excludedForkCount, kind: "utility" },
-    { value: "archived:yes", label: "Include archived repos", count: source.excludedArchivedCount, kind: "utility" },
-  ];
-  return suggestions.filter((suggestion) => suggestion.count > 0);
+function addUtilities(all: Suggestion[], { excludedForkCount, excludedArchivedCount }: FilterSource): void {
+  addIfAny(all, "fork:yes", "Include forked repos", excludedForkCount, "utility");
+  addIfAny(all, "archived:yes", "Include archived repos", excludedArchivedCount, "utility");
 }
 
 /** Whether the number of files with a match in their path is that of the results of the query with `type:path`. */
@@ -326,68 +338,59 @@ function knowsPaths({ basicQueries }: SearchPlan, { contentMatches, symbolMatche
   );
 }
 
-function typeFilters({ plan, tally, history, repositoryResultCount }: FilterSource): Suggestion[] {
-  const suggestions: Suggestion[] = [
-    { value: "type:file", label: "Code", count: tally.contentMatches, kind: "type" },
-    { value: "type:symbol", label: "Symbols", count: tally.symbolMatches, kind: "type" },
-    { value: "type:path", label: "Paths", count: knowsPaths(plan, tally) ? tally.pathMatches : 0, kind: "type" },
-    { value: "type:repo", label: "Repositories", count: repositoryResultCount, kind: "type" },
-    { value: "type:commit", label: "Commits", count: history.commitMatches, kind: "type" },
-    { value: "type:diff", label: "Diffs", count: history.diffMatches, kind: "type" },
-  ];
-  return suggestions.filter((suggestion) => suggestion.count > 0);
+function addTypes(all: Suggestion[], { plan, tally, history, repositoryResultCount }: FilterSource): void {
+  addIfAny(all, "type:file", "Code", tally.contentMatches, "type");
+  addIfAny(all, "type:symbol", "Symbols", tally.symbolMatches, "type");
+  addIfAny(all, "type:path", "Paths", knowsPaths(plan, tally) ? tally.pathMatches : 0, "type");
+  addIfAny(all, "type:repo", "Repositories", repositoryResultCount, "type");
+  addIfAny(all, "type:commit", "Commits", history.commitMatches, "type");
+  addIfAny(all, "type:diff", "Diffs", history.diffMatches, "type");
 }
 
-function languageFilters({ tally }: FilterSource): Suggestion[] {
-  return [...tally.languages].map(([label, count]) => {
-    return { value: `lang:${quoteValue(label.toLowerCase())}`, label, count, kind: "lang" };
-  });
+function addLanguages(all: Suggestion[], { tally }: FilterSource): void {
+  for (const [label, count] of tally.languages)
+    all.push({ value: `lang:${quoteValue(label.toLowerCase())}`, label, count, kind: "lang" });
 }
 
-function repositoryFilters({ tally, nameOf }: FilterSource): Suggestion[] {
-  return [...tally.repositories].map(([key, count]) => {
+function addRepositories(all: Suggestion[], { tally, nameOf }: FilterSource): void {
+  for (const [key, count] of tally.repositories) {
     const at = key.indexOf("@");
     const name = nameOf(Number(key.slice(0, at)));
     const revision = key.slice(at + 1);
-    return {
-      value: `repo:${quoteValue(`^${escapeRegexp(name)}$${revision === "" ? "" : `@${revision}`}`)}`,
-      label: name,
-      count,
-      kind: "repo",
-    };
+    const value = `repo:${quoteValue(`^${escapeRegexp(name)}$${revision === "" ? "" : `@${revision}`}`)}`;
+    all.push({ value, label: name, count, kind: "repo" });
+  }
+}
+
+function addFileKinds(all: Suggestion[], { tally }: FilterSource): void {
+  fileKinds.forEach(({ value, label }, i) => {
+    addIfAny(all, value, label, tally.fileKinds[i], "file");
   });
 }
 
-function fileFilters({ tally }: FilterSource): Suggestion[] {
-  return fileKinds.flatMap((kind, i): Suggestion[] =>
-    tally.fileKinds[i] > 0 ? [{ value: kind.value, label: kind.label, count: tally.fileKinds[i], kind: "file" }] : [],
-  );
-}
-
-function symbolFilters({ tally }: FilterSource): Suggestion[] {
-  return [...tally.symbolKinds].map(([kind, count]) => {
+function addSymbolKinds(all: Suggestion[], { tally }: FilterSource): void {
+  for (const [kind, count] of tally.symbolKinds) {
     const label = kind.replace(/(?:^|-)[a-z]/g, (start) => start.toUpperCase());
-    return { value: `select:symbol.${kind}`, label, count, kind: "symbol type" };
-  });
+    all.push({ value: `select:symbol.${kind}`, label, count, kind: "symbol type" });
+  }
 }
 
-function authorFilters({ history }: FilterSource): Suggestion[] {
-  return [...history.authors].map(([email, { name, count }]) => {
-    return { value: `author:${quoteValue(escapeRegexp(email))}`, label: name, count, kind: "author" };
-  });
+function addAuthors(all: Suggestion[], { history }: FilterSource): void {
+  for (const [email, { name, count }] of history.authors)
+    all.push({ value: `author:${quoteValue(escapeRegexp(email))}`, label: name, count, kind: "author" });
 }
 
-const ageSuggestions = [
-  { value: "after:yesterday", label: "Last 24 hours" },
-  { value: 'before:"1 week ago"', label: "Last week" },
-  { value: 'before:"1 month ago"', label: "Last month" },
-  { value: 'before:"2 months ago"', label: "Older than 2 months" },
+const ageLabels = [
+  ["after:yesterday", "Last 24 hours"],
+  ['before:"1 week ago"', "Last week"],
+  ['before:"1 month ago"', "Last month"],
+  ['before:"2 months ago"', "Older than 2 months"],
 ] as const;
 
-function ageFilters({ history }: FilterSource): Suggestion[] {
-  return ageSuggestions.flatMap((suggestion, i): Suggestion[] =>
-    history.ages[i] > 0 ? [{ ...suggestion, count: history.ages[i], kind: "commit date" }] : [],
-  );
+function addAges(all: Suggestion[], { history }: FilterSource): void {
+  ageLabels.forEach(([value, label], i) => {
+    addIfAny(all, value, label, history.ages[i], "commit date");
+  });
 }
 
 function compare(a: string, b: string): number {

@@ -36,6 +36,8 @@ export class ResultCounts {
   readonly digest: SearchDigest;
   /** Number of results that are repositories. */
   repositoryCount = 0;
+  /** Differs whenever something else was counted. */
+  version = 0;
   readonly #limits: SearchLimits;
   readonly #control: ControlBlock;
   readonly #claims: ContentClaims | undefined;
@@ -109,6 +111,7 @@ export class SearchResults {
 
   /** Adds results found by a worker, which has counted them, except those that several workers may find. */
   addBatch(batch: SourcedBatch, release: () => void): void {
+    this.counts.version++;
     addTally(this.counts.tally, batch.tally);
     this.counts.groups?.addBatch(batch.tally, this.#nameOf);
     this.counts.digest.addBatch(batch.digest);
@@ -122,6 +125,7 @@ export class SearchResults {
   addFound(found: FoundResult): void {
     const { key, optionsIndex, repositoryId, repository, revision, kind } = found;
     if (!this.#countNew(key, optionsIndex)) return;
+    this.counts.version++;
     this.counts.repositoryIds.add(repositoryId);
     if (kind === "repository") {
       this.counts.repositoryCount++;
@@ -145,6 +149,7 @@ export class SearchResults {
     if (wanted === 0) return;
     const counted = this.#count(wanted);
     if (counted === 0) return;
+    this.counts.version++;
     this.counts.repositoryIds.add(repositoryId);
     increase(this.counts.tally.repositories, `${repositoryId}@`, counted);
     countCommit(this.counts.history, found, counted, nowMs);
