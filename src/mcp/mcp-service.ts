@@ -60,6 +60,12 @@ export class McpService {
   /** The response to one message. The caller cancels the context when it is no longer wanted. */
   async answer(set: ToolSet, message: McpMessage, context: RequestContext): Promise<McpAnswer> {
     const { body, protocolVersion, method, name } = message;
+    const isKnown = protocolVersion === undefined || SUPPORTED_PROTOCOL_VERSIONS.includes(protocolVersion);
+    const plain = isKnown ? readPlainCall(body, this.#toolsOf(set)) : undefined;
+    if (plain !== undefined) {
+      const outcome = await this.#calls.call(plain.tool, plain.given, context);
+      return { status: 200, json: writePlainResponse(plain.id, outcome) };
+    }
     const route = classifyInboundRequest({
       httpMethod: "POST",
       body,
@@ -75,12 +81,8 @@ export class McpService {
           message: "batches are not supported: send each message in a request of its own",
         });
       if (route.reason === "notification" || route.reason === "response") return accepted;
-      const isKnown = protocolVersion === undefined || SUPPORTED_PROTOCOL_VERSIONS.includes(protocolVersion);
       if (!isKnown) return refusal(400, readId(body), unknownVersion(protocolVersion));
-      const plain = readPlainCall(body, this.#toolsOf(set));
-      if (plain === undefined) return this.#call(set, "legacy", body as JSONRPCRequest, context);
-      const outcome = await this.#calls.call(plain.tool, plain.given, context);
-      return { status: 200, json: writePlainResponse(plain.id, outcome) };
+      return this.#call(set, "legacy", body as JSONRPCRequest, context);
     }
     if (route.messageKind === "notification") return accepted;
     return this.#call(set, "modern", route.message as JSONRPCRequest, context);
@@ -159,7 +161,8 @@ interface PlainCall {
 /**
  * The call that a message of the protocol of 2025 is, if the SDK would hand it on and its result back as they are. Most
  * messages are such calls, and the layers of the SDK, which check and copy them, take half of the time of one whose answer
- * is known. Undefined for every other message: the SDK answers it.
+ * is known. Without `_meta` it belongs to a protocol before that of 2026, whatever headers there are but one that names a later
+ * version. Undefined for every other message: the SDK answers it.
  */
 function readPlainCall(body: unknown, tools: ReadonlyMap<string, Tool>): PlainCall | undefined {
   if (!hasOnly(body, bodyMembers) || body.jsonrpc !== "2.0" || body.method !== "tools/call") return undefined;
