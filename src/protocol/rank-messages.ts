@@ -406,8 +406,11 @@ export function workOnShards(
   ranked: RankedPart,
 ): RankedWork {
   const sets = options.commitSets;
-  const commitSets = sets && { ...sets, starts: shards.map((shard) => sets.starts[shard]) };
-  return { options: { ...options, commitSets }, rows: shards.map((shard) => rows[shard]), cached, ranked };
+  const own =
+    sets === undefined
+      ? options
+      : { ...options, commitSets: { ...sets, starts: shards.map((shard) => sets.starts[shard]) } };
+  return { options: own, rows: shards.map((shard) => rows[shard]), cached, ranked };
 }
 
 /** Work on ranked documents in their order: one element of its rows for each. */

@@ -526,13 +526,17 @@ function readDocument(
   assert(document < reader.documentCount, "a document that was ranked is one of the shard");
   const { summary } = repositories[reader.documentRepository[document]];
   assert(summary !== undefined, "a document that was ranked is of a searched repository");
+  // Copied, because V8 defines properties after a spread in a slow way.
+  const { repository, stars, committedSeconds } = describeOrigin(summary);
   return {
     shard,
     document,
     score,
     matchCount,
     parts: undefined,
-    ...describeOrigin(summary),
+    stars,
+    committedSeconds,
+    repository,
     path: reader.path(document).toString("latin1"),
     ranges: rowCount === rangesUnknown ? undefined : words.slice(keptWordCount - 2),
   };

@@ -675,9 +675,9 @@ export class RankSlice {
   /** False if the next shard does not stay open, or if that fails, which the thread that takes it reports. */
   #listOpen(list: WordRanking): boolean {
     try {
-      const { symbols, ...opened } = this.#opened.openWithRecords(this.#task.rows[list.count]);
+      const opened = this.#opened.openWithRecords(this.#task.rows[list.count]);
       if (!opened.isInPlace) return false;
-      list.add(this.#toTarget(list.count, opened, symbols));
+      list.add(this.#toTarget(list.count, opened, opened.symbols));
       return true;
     } catch (error) {
       if (isCancelled(error)) throw error;
@@ -728,9 +728,8 @@ export class RankSlice {
     this.#take(found);
   }
 
-  #take({ best, found, isWhole, ...ranked }: ShardBest): void {
-    const { shard } = ranked;
-    this.#shards.push(ranked);
+  #take({ best, found, isWhole, shard, isComplete, keptCount, stats }: ShardBest): void {
+    this.#shards.push({ shard, isComplete, keptCount, stats });
     if (found !== undefined && found.length > 0)
       this.#examined.push({ shard, row: this.#task.rows[shard], isWhole, found });
     for (const document of best) this.#best.offer(document);
@@ -748,8 +747,8 @@ export class RankSlice {
   #open(shard: number): RankedTarget | undefined {
     const row = this.#task.rows[shard];
     if (!this.#ofSymbols) {
-      const { symbols, ...opened } = this.#opened.openWithRecords(row);
-      return this.#toTarget(shard, opened, symbols);
+      const opened = this.#opened.openWithRecords(row);
+      return this.#toTarget(shard, opened, opened.symbols);
     }
     const opened = this.#opened.openSymbols(row);
     return opened && this.#toTarget(shard, opened, undefined);

@@ -25,6 +25,14 @@ export interface OpenTexts extends OpenShard {
   readonly symbols: SymbolReader | undefined;
 }
 
+/** Copies each property, which is done for each shard of each search: V8 defines those after a spread in a slow way. */
+function withSymbols(
+  { reader, summaries, tombstones, checkContent, isInPlace }: OpenShard,
+  symbols: SymbolReader | undefined,
+): OpenTexts {
+  return { reader, summaries, tombstones, checkContent, isInPlace, symbols };
+}
+
 /** Opens and verifies the shards that one thread searches. */
 export class ShardOpener {
   readonly #store: ShardStore;
@@ -112,16 +120,16 @@ export class ShardOpener {
     // Read before the shard, because the next read may overwrite the bytes of a small shard.
     const stored = checksum === undefined || known?.isCopy === true ? known : snapshot.symbolsInPlace(id);
     const shard = this.open(snapshot, table, row, filter);
-    if (checksum === undefined || stored === undefined) return { ...shard, symbols: undefined };
+    if (checksum === undefined || stored === undefined) return withSymbols(shard, undefined);
     if (known?.text === shard.reader && isSamePlace(known.bytes, stored.bytes, checksum))
-      return { ...shard, symbols: known.symbols };
+      return withSymbols(shard, known.symbols);
     const isVerified = table.isVerified(row, "symbols", faultCount);
     const symbols = makeReader(shard.reader, stored.bytes, isVerified);
-    if (symbols?.checksum !== checksum) return { ...shard, symbols: undefined };
+    if (symbols?.checksum !== checksum) return withSymbols(shard, undefined);
     this.requireNoFault(faultCount, id);
     if (!isVerified) table.setVerified(row, "symbols", faultCount);
     this.#symbols.set(id, { bytes: stored.bytes, isCopy: stored.isCopy, text: shard.reader, symbols, view: undefined });
-    return { ...shard, symbols };
+    return withSymbols(shard, symbols);
   }
 
   /** The symbols of a shard of the revision cache; undefined if they are not known. */
@@ -226,7 +234,7 @@ export class TaskShards {
     if (known !== undefined) return known;
     const opened = this.isLive(row)
       ? this.#opener.openWithRecords(this.#snapshot, this.#table, row, this.#task.filter)
-      : { ...this.#opener.openCached(this.#cached(row)), symbols: undefined };
+      : withSymbols(this.#opener.openCached(this.#cached(row)), undefined);
     if (opened.isInPlace) {
       this.#texts.set(row, opened);
       this.#withRecords.set(row, opened);
