@@ -183,7 +183,8 @@ export class Daemon implements Controlled {
     const storedIds = await resultWhileYielding(this.#parts.stores.shards.idsInSteps());
     this.sync.shards.reserveShardIds(Math.max(this.catalog.nextShardId, (storedIds.at(-1) ?? 0) + 1));
     this.sync.shards.retire(storedIds.filter((id) => !this.#isLive(id)));
-    this.#repairMissing(new Set(storedIds));
+    // A node of a fleet with a database fetches them again, once it can.
+    if (this.#parts.later === undefined) this.#repairMissing(new Set(storedIds));
   }
 
   #isLive(shardId: number): boolean {

@@ -82,6 +82,14 @@ export class ObjectShards implements NodeShards {
     return id;
   }
 
+  /** Writes a live shard that was damaged again, with its symbols, under the id that it has. */
+  async restore(record: ShardRecord | HistoryShardRecord, kind: SharedShard["kind"]): Promise<void> {
+    const { id, checksum } = record;
+    await this.#bringOne(objectName(objectKind(kind), record), { id, checksum });
+    const symbols = "symbols" in record ? record.symbols : undefined;
+    if (symbols !== undefined) await this.bringSymbols(id, symbols);
+  }
+
   bringSymbols(id: number, record: SymbolRecord): Promise<void> {
     return this.#bringOne(objectName("symbols", record), { id, checksum: record.checksum });
   }

@@ -58,6 +58,7 @@ export class SharedIndex {
   readonly #fleet: FleetRecords;
   readonly manifest: SharedManifest;
   readonly replica: Replica;
+  readonly shards: ObjectShards;
 
   /** Caller guarantees: the catalog is loaded. */
   constructor(services: SharedIndexServices) {
@@ -73,8 +74,8 @@ export class SharedIndex {
     const records = new PartitionRecords(this.#database, onlyPartition);
     const leases = new Leases(this.#database, "partition", holder, leaseMs);
     requireNoOtherIndex(catalog);
-    const shards = new ObjectShards(services);
-    this.manifest = new SharedManifest({ catalog, records, leases, shards, log });
+    this.shards = new ObjectShards(services);
+    this.manifest = new SharedManifest({ catalog, records, leases, shards: this.shards, log });
     this.replica = new Replica({
       manifest: this.manifest,
       records,

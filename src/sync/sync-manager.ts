@@ -163,10 +163,9 @@ export class SyncManager {
   start(): void {
     this.repairs.count();
     this.#scrubTimer = callEvery(scrubPeriodMs, () => {
-      if (this.#tasks.isPaused) return;
       this.repairs.scrub();
       this.historyRepairs.scrub();
-      this.#tasks.track(this.#removal.removeExpired());
+      if (!this.#tasks.isPaused) this.#tasks.track(this.#removal.removeExpired());
     });
     if (this.#services.catalog.shards().length === 0) this.#resume();
     this.#startTimer = callAfter(startDelayMs, () => this.#begin(startDelaysMax));

@@ -82,6 +82,7 @@ export async function openSharedIndex(
   await index.check();
   later.manifest = index.manifest;
   later.replica = index.replica;
+  later.restore = (record, kind) => index.shards.restore(record, kind);
   sync.pause(() => index.replica.refusal);
   return index;
 }

@@ -2,12 +2,16 @@ import { TrawlError } from "../../base/errors.js";
 import type { CatalogChange } from "../../catalog/catalog-change.js";
 import type { Manifest } from "../../catalog/manifest.js";
 import type { Replica } from "../../fleet/replica.js";
+import type { RestoreShard } from "../../sync/services/sync-settings.js";
 import type { ShardRecord } from "../../model/shard-record.js";
 
 /** The manifest of a node whose fleet has a database, which is opened after everything else was made. */
 export class LaterManifest implements Manifest {
   manifest: Manifest | undefined;
   replica: Pick<Replica, "isOwner" | "hasFollowed"> | undefined;
+
+  /** Opened with the manifest. */
+  restore: RestoreShard = () => Promise.reject(new TrawlError("overloaded", "the daemon is starting"));
 
   store(records: readonly ShardRecord[]): Promise<void> {
     return this.#opened.store(records);

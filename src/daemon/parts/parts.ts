@@ -129,7 +129,8 @@ export function createParts(options: ResolvedOptions, files: CatalogSnapshots, l
   // A single host keeps its own manifest.
   const later = options.fleet.database === "" ? undefined : new LaterManifest();
   const manifest: Manifest = later ?? catalog;
-  const services = { catalog, manifest, pool: ingest, activities, log, metrics, isSearching };
+  const restore: SyncServices["restore"] = later && ((record, kind) => later.restore(record, kind));
+  const services = { catalog, manifest, pool: ingest, activities, log, metrics, restore, isSearching };
   const sync = createSync(options, services, (reason) => stores.recordLoss(reason));
   catalog.onRetired = (shardIds) => sync.shards.retire(shardIds);
   const accounts = createAccounts(stores, audit, log, catalog, sync);

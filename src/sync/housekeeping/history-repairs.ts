@@ -1,11 +1,11 @@
-import { deserializeError, type TrawlError } from "../../base/errors.js";
+import { deserializeError, errorMessage, type TrawlError } from "../../base/errors.js";
 import type { HistoryShardRecord } from "../../model/history-record.js";
 import type { CheckTask, CheckTaskResult } from "../../protocol/ingest-messages.js";
 import type { IndexTasks } from "../queue/index-tasks.js";
 import type { SyncServices } from "../services/sync-settings.js";
 import type { HistoryIndexing } from "./history-indexing.js";
 
-/** Verifies history shards. A damaged one is dropped: its commits are read from the mirror until they are indexed again. */
+/** Verifies history shards. A damaged one is fetched again where others have it, or else dropped: its commits are read from the mirror until they are indexed again. */
 export class HistoryRepairs {
   readonly #services: SyncServices;
   readonly #tasks: IndexTasks;
@@ -20,12 +20,24 @@ export class HistoryRepairs {
 
   /** A history shard failed verification. Does nothing for another shard. */
   repair(shardId: number): void {
-    if (this.#services.catalog.historyShard(shardId) !== undefined) this.#tasks.track(this.#indexing.drop(shardId));
+    if (this.#services.catalog.historyShard(shardId) !== undefined) this.#tasks.track(this.rebuild(shardId));
   }
 
-  /** Drops a damaged history shard. */
+  /** Fetches a damaged history shard again, or drops it. */
   async rebuild(shardId: number): Promise<void> {
-    await this.#indexing.drop(shardId);
+    const { catalog, restore, log } = this.#services;
+    const record = catalog.historyShard(shardId);
+    if (record === undefined) return;
+    if (restore === undefined) return this.#indexing.drop(shardId);
+    try {
+      await restore(record, "history");
+      if ((await this.#verify([record], "whole")).failures.length === 0)
+        return log.info({ shard: shardId }, "a history shard was fetched again");
+    } catch (error) {
+      log.error({ shard: shardId, error: errorMessage(error) }, "a history shard could not be fetched again");
+    }
+    // Where another node changes the index, it is tried again at the next check.
+    if (!this.#tasks.isPaused) await this.#indexing.drop(shardId);
   }
 
   /** Verifies every live history shard; yields the damaged ones. */
@@ -56,7 +68,7 @@ export class HistoryRepairs {
   async #dropDamaged(shards: readonly HistoryShardRecord[], part: CheckTask["part"]): Promise<void> {
     for (const { shardId, error } of (await this.#verify(shards, part)).failures) {
       this.#services.log.error({ shard: shardId }, error.message);
-      await this.#indexing.drop(shardId);
+      await this.rebuild(shardId);
     }
   }
 

@@ -1,4 +1,4 @@
-import { deserializeError, type TrawlError } from "../../base/errors.js";
+import { deserializeError, errorMessage, type TrawlError } from "../../base/errors.js";
 import type { LiveShard, ShardRecord } from "../../model/shard-record.js";
 import type { CheckedShard, CheckTask } from "../../protocol/ingest-messages.js";
 import type { IndexTasks } from "../queue/index-tasks.js";
@@ -24,20 +24,60 @@ export class ShardRepairs {
     this.#queue = queue;
   }
 
-  /** A shard failed verification: its repositories are rebuilt from their mirrors. */
+  /** A shard failed verification: it is fetched again where others have it, or else its repositories are rebuilt from their mirrors. */
   repair(shardId: number): void {
     const shard = this.#services.catalog.shard(shardId);
     if (shard === undefined || this.#damaged.has(shardId)) return;
     this.#damaged.add(shardId);
     this.#services.metrics.shardsDamaged.inc();
     this.count();
+    if (this.#services.restore === undefined) this.#rebuildLater(shard);
+    else
+      this.#tasks.track(
+        this.#restore(shard.record).then((isRestored) => {
+          if (isRestored) return;
+          // Where another node changes the index, it is tried again when the shard is next found to be damaged.
+          if (this.#tasks.isPaused) this.#damaged.delete(shardId);
+          else this.#rebuildLater(shard);
+        }),
+      );
+  }
+
+  #rebuildLater(shard: LiveShard): void {
     for (const id of shard.record.repositoryIds) if (id !== 0) this.#queue.enqueue(id, true);
     this.#tasks.pump();
   }
 
+  /** Fetches a shard with its symbols again. Resolves with whether it is whole then. */
+  async #restore(record: ShardRecord): Promise<boolean> {
+    const { restore, pool, log, metrics } = this.#services;
+    if (restore === undefined) return false;
+    try {
+      await restore(record, "text");
+    } catch (error) {
+      log.error({ shard: record.id, error: errorMessage(error) }, "a shard could not be fetched again");
+      return false;
+    }
+    const stop = this.#tasks.stopWord;
+    const { failures, lostSymbols } = await pool.check({
+      kind: "check",
+      shards: [checkedShard(record)],
+      isHistory: false,
+      part: "whole",
+      stop,
+    });
+    if (failures.length > 0 || lostSymbols.length > 0) return false;
+    log.info({ shard: record.id }, "a shard was fetched again");
+    if (this.#damaged.delete(record.id)) metrics.shardsRepaired.inc();
+    this.count();
+    return true;
+  }
+
   /** Rebuilds the repositories of a damaged shard, and waits for that. */
   async rebuild(shardId: number): Promise<void> {
-    const ids = this.#services.catalog.shard(shardId)?.record.repositoryIds.filter((id) => id !== 0) ?? [];
+    const record = this.#services.catalog.shard(shardId)?.record;
+    if (record !== undefined && (await this.#restore(record))) return;
+    const ids = record?.repositoryIds.filter((id) => id !== 0) ?? [];
     for (const id of ids) this.#queue.schedule(id).rebuild = true;
     await Promise.all(ids.map((id) => this.#queue.sync(id)));
   }
@@ -90,12 +130,15 @@ export class ShardRepairs {
 
   /** Their symbols are extracted again. */
   async #dropSymbols(shardIds: readonly number[]): Promise<void> {
-    if (shardIds.length === 0) return;
-    this.#services.log.error(
-      { shards: shardIds },
-      "symbols of shards are missing or damaged: they are extracted again",
-    );
-    await this.#services.manifest.publish(() => ({ symbols: new Map(shardIds.map((id) => [id, undefined])) }));
+    const { catalog, restore } = this.#services;
+    const lost: number[] = [];
+    for (const id of shardIds) {
+      const record = restore === undefined ? undefined : catalog.shard(id)?.record;
+      if (record === undefined || !(await this.#restore(record))) lost.push(id);
+    }
+    if (lost.length === 0) return;
+    this.#services.log.error({ shards: lost }, "symbols of shards are missing or damaged: they are extracted again");
+    await this.#services.manifest.publish(() => ({ symbols: new Map(lost.map((id) => [id, undefined])) }));
     this.#tasks.pump();
   }
 

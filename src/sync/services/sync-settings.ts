@@ -3,6 +3,8 @@ import type { Log } from "../../base/log.js";
 import type { Metrics } from "../../base/metrics.js";
 import type { Catalog } from "../../catalog/catalog.js";
 import type { Manifest } from "../../catalog/manifest.js";
+import type { HistoryShardRecord } from "../../model/history-record.js";
+import type { ShardRecord } from "../../model/shard-record.js";
 import type { Repository } from "../../model/repository.js";
 import type { IngestPool } from "../../pool/ingest-pool.js";
 import type { FetchSettings, IndexLimits } from "../../protocol/ingest-messages.js";
@@ -37,6 +39,12 @@ export interface FetchSecrets {
   doubt(repository: Repository): void;
 }
 
+/**
+ * Writes what is stored of a live shard or history shard again, from where the other nodes of the fleet have it. Rejects if it
+ * cannot be had.
+ */
+export type RestoreShard = (record: ShardRecord | HistoryShardRecord, kind: "text" | "history") => Promise<void>;
+
 /** Services shared by the parts of the sync. */
 export interface SyncServices {
   /** What is searchable. It is changed through the manifest only. */
@@ -47,6 +55,8 @@ export interface SyncServices {
   readonly activities: SyncActivities;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** Undefined where nobody else has the shards: damaged ones are built again. */
+  readonly restore: RestoreShard | undefined;
   /** Whether a search is running, which work that can wait would slow down. */
   readonly isSearching: () => boolean;
 }
