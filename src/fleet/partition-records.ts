@@ -188,6 +188,16 @@ export class PartitionRecords {
     }
   }
 
+  /** Forgets flips that are older than this, like `forget`. */
+  async forgetOld(seconds: number): Promise<void> {
+    const [row] = await this.#database.query(
+      `select max(version)::float8 as version from flip where partition = $1 and made < clock_timestamp() - $2 * interval '1 s'`,
+      [this.partition, seconds],
+    );
+    const version = row?.["version"];
+    if (typeof version === "number") await this.forget(version);
+  }
+
   /** Forgets flips up to this version, and what no later version has. The last flip is kept: it identifies the version. */
   async forget(version: number): Promise<void> {
     await this.#database.transaction(async (transaction) => {

@@ -2,7 +2,7 @@ import { callAfter, type PendingCall } from "../base/deadline.js";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import type { Metrics } from "../base/metrics.js";
-import type { Lease, Leases } from "../database/leases.js";
+import { elapsedNow, elapsedSince, type Lease, type Leases } from "../database/leases.js";
 import type { FleetRecords } from "./fleet-records.js";
 import type { PartitionRecords } from "./partition-records.js";
 import type { SharedManifest } from "./shared-manifest.js";
@@ -21,6 +21,10 @@ export interface ReplicaServices {
   readonly log: Log;
   readonly metrics: Pick<Metrics, "fleetOwner" | "fleetVersion" | "fleetVersionsBehind">;
 }
+
+/** Flips are kept for an hour, for nodes that follow; one that comes later takes the manifest as it is. Some are forgotten this often. */
+const keptSeconds = 3_600;
+const forgetMs = 600_000;
 
 /** Nodes do not all ask at the same moment: a pause is shorter by up to this share. */
 const jitterShare = 0.2;
@@ -41,6 +45,8 @@ export class Replica {
   /** The lease on being this node: a copy of its data directory does not get it. */
   #identity: Lease | undefined;
   #isClosed = false;
+  /** When flips were last forgotten. */
+  #forgotten = elapsedNow();
   #hasFollowed = false;
   #wasOwner = false;
   /** What was last logged. */
@@ -60,9 +66,11 @@ export class Replica {
     return this.#wasOwner && this.#services.manifest.isOwner;
   }
 
-  /** Whether it has had all that the database had at a moment since its start. */
+  /**
+   * Whether it has had all that the database had at a moment since its start; or has something, and the database cannot be asked.
+   */
   get hasFollowed(): boolean {
-    return this.#hasFollowed;
+    return this.#hasFollowed || (this.#failure !== "" && this.#services.manifest.position.version > 0);
   }
 
   /** Why the index cannot be changed here. */
@@ -99,8 +107,12 @@ export class Replica {
   }
 
   async #beat(): Promise<void> {
-    const { leases, nameLeases, fleet, node, manifest, log } = this.#services;
+    const { leases, nameLeases, fleet, node, manifest, records, log } = this.#services;
     await leases.renew();
+    if (this.isOwner && elapsedSince(this.#forgotten) > forgetMs) {
+      this.#forgotten = elapsedNow();
+      await records.forgetOld(keptSeconds);
+    }
     const lostNames = await nameLeases.renew();
     if (lostNames.length > 0) this.#identity = undefined;
     this.#announce();

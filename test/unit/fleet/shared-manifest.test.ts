@@ -376,3 +376,18 @@ t.test(
     }
   },
 );
+
+t.test("flips that are old are forgotten, and the last one stays", { skip }, async (t) => {
+  const a = await owner(t);
+  for (const name of ["host/a", "host/b", "host/c"]) await a.add(name);
+  await a.database.query("update flip set made = made - interval '2 hours' where version < 3");
+  await a.records.forgetOld(3_600);
+  const rows = await a.database.query("select version::int as version from flip order by version");
+  t.strictSame(
+    rows.map(({ version }) => version),
+    [3],
+  );
+  const late = new TestNode(a.database, "late");
+  await late.manifest.follow();
+  t.strictSame(printCatalog(late.catalog), printCatalog(a.catalog), "who has followed none of them takes the manifest");
+});
