@@ -90,9 +90,10 @@ export function object<S extends Readonly<Record<string, Shape<unknown>>>>(
   const members = Object.entries(shapes);
   return (value, place) => {
     if (!isObject(value)) throw unfit(place, "an object");
-    return Object.fromEntries(members.map(([name, shape]) => [name, shape(value[name], `${place}.${name}`)])) as {
-      readonly [K in keyof S]: Shaped<S[K]>;
-    };
+    // `Object.fromEntries` takes four times as long, for each message.
+    const checked: Record<string, unknown> = {};
+    for (const [name, shape] of members) checked[name] = shape(value[name], `${place}.${name}`);
+    return checked as { readonly [K in keyof S]: Shaped<S[K]> };
   };
 }
 
