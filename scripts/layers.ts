@@ -56,7 +56,7 @@ export const layers: readonly Layer[] = [
     number: 3,
     runsIn: "main",
     holds:
-      "connections between the nodes of a fleet: messages over HTTP/2 and TLS, certificates, liveness (`node:http2`)",
+      "connections between the nodes of a fleet: messages over channels and TLS, certificates, liveness (`node:tls`)",
   },
   {
     folder: "database",

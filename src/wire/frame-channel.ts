@@ -1,5 +1,5 @@
-import type { Duplex } from "node:stream";
 import { errorMessage } from "../base/errors.js";
+import type { ByteChannel } from "./connection.js";
 import { type Frame, FrameParser, frameStart } from "./frames.js";
 
 /** Who gets what the other end of a channel says. */
@@ -11,32 +11,22 @@ export interface FrameReceiver {
 }
 
 /**
- * A stream of frames to and from another node.
+ * Frames to and from another node, over a channel of bytes.
  *
  * Contract: frames arrive in the order in which they were sent. After `close`, or when `closed` has been called, nothing
- * arrives. While it is paused nothing arrives either, and the other end may send as much as the window of the stream holds.
+ * arrives. While it is paused nothing arrives but the frames of the bytes that are here, and the other end may send as much as the
+ * window of the channel holds.
  */
 export class FrameChannel {
-  readonly #stream: Duplex;
+  readonly #bytes: ByteChannel;
   readonly #receiver: FrameReceiver;
   readonly #parser = new FrameParser();
   #isClosed = false;
-  #isPaused = false;
-  #hasEnded = false;
-  #error: string | undefined;
 
-  constructor(stream: Duplex, receiver: FrameReceiver) {
-    this.#stream = stream;
+  constructor(bytes: ByteChannel, receiver: FrameReceiver) {
+    this.#bytes = bytes;
     this.#receiver = receiver;
-    stream.on("data", (chunk: Buffer) => this.#receive(chunk));
-    stream.on("end", () => {
-      this.#hasEnded = true;
-    });
-    stream.on("error", (error) => {
-      // A stream that waited for its connection has the reason of that as a cause.
-      this.#error ??= errorMessage(error.cause ?? error);
-    });
-    stream.once("close", () => this.#end());
+    bytes.receive({ bytes: (chunk) => this.#receive(chunk), closed: (reason) => this.#end(reason) });
   }
 
   get isClosed(): boolean {
@@ -44,59 +34,53 @@ export class FrameChannel {
   }
 
   /** `release` is called when the body is not needed any more, also if it was not sent. `more` is the end of the body. */
-  send(head: object, body?: Uint8Array, release?: () => void, more?: Uint8Array): void {
-    if (this.#isClosed || !this.#stream.writable) return release?.();
-    this.#stream.write(frameStart(head, (body?.length ?? 0) + (more?.length ?? 0)));
-    if (body !== undefined && body.length > 0) this.#stream.write(body, () => release?.());
-    else release?.();
-    if (more !== undefined && more.length > 0) this.#stream.write(more);
+  send(head: object, body: Uint8Array = noBytes, release?: () => void, more: Uint8Array = noBytes): void {
+    if (this.#isClosed || !this.#bytes.isOpen) return release?.();
+    this.#bytes.write([frameStart(head, body.length + more.length), body, more], release);
   }
 
   /** Bytes that wait in this process to be sent. */
   get waitingBytes(): number {
-    return this.#stream.writableLength;
+    return this.#bytes.waitingBytes;
   }
 
   pause(): void {
-    if (this.#isPaused) return;
-    this.#isPaused = true;
-    this.#stream.pause();
+    this.#bytes.pause();
   }
 
   resume(): void {
-    if (!this.#isPaused) return;
-    this.#isPaused = false;
-    this.#stream.resume();
+    this.#bytes.resume();
   }
 
   /** Nothing more will be sent; what was sent arrives. */
   finish(): void {
-    if (!this.#isClosed) this.#stream.end();
+    if (!this.#isClosed) this.#bytes.finish();
   }
 
-  /** Abandons the stream in both directions. */
+  /** Abandons the channel in both directions. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#stream.destroy();
+    this.#bytes.close();
   }
 
-  #receive(chunk: Buffer): void {
+  #receive(chunk: Uint8Array): void {
     try {
       for (const frame of this.#parser.push(chunk)) {
         if (this.#isClosed) return;
         this.#receiver.frame(frame);
       }
     } catch (error) {
-      this.#error ??= errorMessage(error);
-      this.#stream.destroy();
+      this.#bytes.close();
+      this.#end(errorMessage(error));
     }
   }
 
-  #end(): void {
+  #end(reason: string | undefined): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    const isWhole = this.#hasEnded && !this.#parser.isWithin;
-    this.#receiver.closed(this.#error ?? (isWhole ? undefined : "the connection broke"));
+    this.#receiver.closed(reason ?? (this.#parser.isWithin ? "the connection broke" : undefined));
   }
 }
+
+const noBytes = new Uint8Array(0);

@@ -28,30 +28,29 @@ export const frameLimits: FrameLimits = { headBytesMax: 4 * 1024 * 1024, bodyByt
 const prefixBytes = 8;
 
 /**
- * Memory of frames that were released, for others that fill at least half of it. Without it each batch of results is garbage outside
- * the heap, of which some tens of MiB make V8 collect the whole heap.
+ * Memory of large frames that were released, for others that fill at least half of it. Without it each batch of results is garbage
+ * outside the heap, of which some tens of MiB make V8 collect the whole heap.
  */
 class FrameMemory {
-  static readonly bytes = 256 * 1024;
+  /** Larger frames have memory of their own, and those that fit into the smallest one only until they have arrived. */
+  static readonly sizes = [64 * 1024, 128 * 1024, 256 * 1024] as const;
   static readonly #keptMax = 8;
-  readonly #free: Buffer[] = [];
+  readonly #free = new Map<number, Buffer[]>(FrameMemory.sizes.map((size) => [size, []]));
 
-  /** The pieces as one; `release` gives the memory back. */
-  join(pieces: readonly Uint8Array[], byteCount: number): { readonly bytes: Buffer; readonly release: () => void } {
-    if (byteCount > FrameMemory.bytes || 2 * byteCount < FrameMemory.bytes)
-      return { bytes: Buffer.concat(pieces), release: nothing };
-    let memory: Buffer | undefined = this.#free.pop() ?? uninitializedBytes(FrameMemory.bytes);
-    const bytes = memory.subarray(0, byteCount);
-    let at = 0;
-    for (const piece of pieces) {
-      bytes.set(piece, at);
-      at += piece.length;
-    }
-    const release = (): void => {
-      if (memory !== undefined && this.#free.length < FrameMemory.#keptMax) this.#free.push(memory);
-      memory = undefined;
-    };
-    return { bytes, release };
+  static isKept(memory: Buffer): boolean {
+    return FrameMemory.sizes.some((size) => size === memory.length);
+  }
+
+  /** Memory of at least this size. */
+  take(byteCount: number): Buffer {
+    const size = FrameMemory.sizes.find((size) => size >= byteCount);
+    return this.#free.get(size ?? 0)?.pop() ?? uninitializedBytes(size ?? byteCount);
+  }
+
+  /** It belongs to nobody any more. */
+  give(memory: Buffer): void {
+    const free = this.#free.get(memory.length);
+    if (free !== undefined && free.length < FrameMemory.#keptMax) free.push(memory);
   }
 }
 
@@ -61,31 +60,69 @@ function nothing(): void {
   // The memory belongs to nobody else.
 }
 
-const smallBytes = 2 * 1024;
-const tailBytes = 8 * 1024;
+/**
+ * The beginning of something whose length is known, as far as it has arrived: in memory that grows with it, because a length is only a
+ * claim.
+ */
+export class GatheredBytes {
+  #memory: Buffer | undefined;
+  length = 0;
+
+  /** Copies the piece, of `wantedBytes` in all. */
+  add(piece: Uint8Array, wantedBytes: number): void {
+    const length = this.length + piece.length;
+    if (this.#memory === undefined || this.#memory.length < length) this.#grow(length, wantedBytes);
+    this.#memory?.set(piece, this.length);
+    this.length = length;
+  }
+
+  /** What was gathered, after which there is nothing. `release` gives its memory back. */
+  take(): { readonly bytes: Buffer; readonly release: () => void } {
+    let memory = this.#memory;
+    const bytes = memory?.subarray(0, this.length) ?? uninitializedBytes(0);
+    this.#memory = undefined;
+    this.length = 0;
+    // Whoever keeps `release` must not keep memory that nobody uses again.
+    if (memory === undefined || !FrameMemory.isKept(memory)) return { bytes, release: nothing };
+    const release = (): void => {
+      if (memory !== undefined) frameMemory.give(memory);
+      memory = undefined;
+    };
+    return { bytes, release };
+  }
+
+  #grow(length: number, wantedBytes: number): void {
+    const [least] = FrameMemory.sizes;
+    const isSmall = wantedBytes <= least;
+    const memory = isSmall ? uninitializedBytes(wantedBytes) : frameMemory.take(Math.min(wantedBytes, 4 * length));
+    if (this.#memory !== undefined) {
+      memory.set(this.#memory.subarray(0, this.length));
+      frameMemory.give(this.#memory);
+    }
+    this.#memory = memory;
+  }
+}
 
 /** The bytes before the body, which follows as it is. */
 export function frameStart(head: object, bodyBytes: number, limits: FrameLimits = frameLimits): Uint8Array {
-  const json = Buffer.from(JSON.stringify(head));
-  assert(json.length <= limits.headBytesMax, `a head of ${json.length} bytes`);
+  const json = JSON.stringify(head);
+  const headBytes = Buffer.byteLength(json);
+  assert(headBytes <= limits.headBytesMax, `a head of ${headBytes} bytes`);
   assert(bodyBytes <= limits.bodyBytesMax, `a body of ${bodyBytes} bytes`);
-  const start = uninitializedBytes(prefixBytes + json.length);
-  start.writeUInt32LE(json.length, 0);
+  const start = uninitializedBytes(prefixBytes + headBytes);
+  start.writeUInt32LE(headBytes, 0);
   start.writeUInt32LE(bodyBytes, 4);
-  start.set(json, prefixBytes);
+  start.write(json, prefixBytes);
   return start;
 }
 
 /**
- * Splits a stream of bytes into frames, in whatever pieces it arrives. It keeps what has arrived of one frame, and allocates
- * nothing because of a length that is only announced.
+ * Splits a stream of bytes into frames, in whatever pieces it arrives, which are copied: their memory may be used again. It keeps what
+ * has arrived of one frame, in memory of at most four times as much, or 64 KiB.
  */
 export class FrameParser {
   readonly #limits: FrameLimits;
-  #pieces: Uint8Array[] = [];
-  /** The memory of the last piece, if small ones were copied there. */
-  #tail: { readonly memory: Uint8Array; used: number } | undefined;
-  #gatheredBytes = 0;
+  readonly #gathered = new GatheredBytes();
   /** Of the next part: the two lengths, or a frame of which they are known. */
   #wantedBytes = prefixBytes;
   /** Undefined while the lengths are awaited. */
@@ -97,44 +134,23 @@ export class FrameParser {
 
   /** Whether a part of a frame has arrived. */
   get isWithin(): boolean {
-    return this.#gatheredBytes > 0 || this.#headBytes !== undefined;
+    return this.#gathered.length > 0 || this.#headBytes !== undefined;
   }
 
   /** Yields the frames that end in this chunk. Throws `bad-request` for what is no frame; no call may follow. */
   *push(chunk: Uint8Array): Generator<Frame, void> {
-    let rest = chunk;
-    for (;;) {
-      const missing = this.#wantedBytes - this.#gatheredBytes;
-      if (rest.length < missing) {
-        this.#keep(rest);
-        this.#gatheredBytes += rest.length;
-        return;
-      }
-      this.#pieces.push(rest.subarray(0, missing));
-      rest = rest.subarray(missing);
-      const { bytes, release } = frameMemory.join(this.#pieces, this.#wantedBytes);
-      this.#pieces = [];
-      this.#tail = undefined;
-      this.#gatheredBytes = 0;
-      if (this.#headBytes === undefined) this.#readLengths(bytes);
-      else yield this.#readFrame(bytes, this.#headBytes, release);
-    }
-  }
-
-  /** A piece holds on to the memory in which it arrived, so small ones are copied together. */
-  #keep(piece: Uint8Array): void {
-    if (piece.length >= smallBytes) {
-      this.#tail = undefined;
-      this.#pieces.push(piece);
-    } else if (piece.length > 0) {
-      let tail = this.#tail;
-      if (tail === undefined || tail.memory.length - tail.used < piece.length) {
-        tail = { memory: uninitializedBytes(tailBytes), used: 0 };
-        this.#tail = tail;
-      } else this.#pieces.pop();
-      tail.memory.set(piece, tail.used);
-      tail.used += piece.length;
-      this.#pieces.push(tail.memory.subarray(0, tail.used));
+    for (let at = 0; ; ) {
+      const isNew = this.#gathered.length === 0;
+      const end = at + this.#wantedBytes - this.#gathered.length;
+      if (at < chunk.length && (!isNew || chunk.length < end))
+        this.#gathered.add(chunk.subarray(at, end), this.#wantedBytes);
+      if (chunk.length < end) return;
+      const whole = isNew ? { bytes: bufferOn(chunk.subarray(at, end)), release: undefined } : this.#gathered.take();
+      at = end;
+      if (this.#headBytes === undefined) {
+        this.#readLengths(whole.bytes);
+        whole.release?.();
+      } else yield this.#readFrame(whole.bytes, this.#headBytes, whole.release);
     }
   }
 
@@ -150,12 +166,18 @@ export class FrameParser {
     this.#wantedBytes = headBytes + bodyBytes;
   }
 
-  #readFrame(bytes: Buffer, headBytes: number, release: () => void): Frame {
+  /** Without `release` the bytes are those of the chunk, and the body is copied. */
+  #readFrame(bytes: Buffer, headBytes: number, release: (() => void) | undefined): Frame {
     this.#headBytes = undefined;
     this.#wantedBytes = prefixBytes;
     const head = parseHead(bytes.subarray(0, headBytes));
-    return { head, headBytes, body: bytes.subarray(headBytes), release };
+    const body = bytes.subarray(headBytes);
+    return { head, headBytes, body: release === undefined ? new Uint8Array(body) : body, release: release ?? nothing };
   }
+}
+
+function bufferOn({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }
 
 function parseHead(bytes: Buffer): Frame["head"] {

@@ -1,12 +1,12 @@
-import { connect, type ClientHttp2Session } from "node:http2";
-import { PassThrough } from "node:stream";
+import type { OnReadOpts } from "node:net";
+import { connect, type ConnectionOptions } from "node:tls";
 import { callAfter, monotonicMs } from "../base/deadline.js";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
+import { type ByteChannel, channelsMax, Connection, connectionProtocol, windowBytesMin } from "./connection.js";
 import { FrameChannel, type FrameReceiver } from "./frame-channel.js";
 import { type NodeIdentity, nodeUri, saysUri } from "./identity.js";
-import { askReplaceableMs, watchSession } from "./liveness.js";
-import { channelPath, connectionWindowBytes, protocolHeader, sessionMemoryMiB, windowBytes } from "./transport.js";
+import { askMs, askReplaceableMs } from "./liveness.js";
 
 export interface NodeAddress {
   readonly name: string;
@@ -20,6 +20,9 @@ const retryMs = 1_000;
 /** How long a search waits for the connection to a node that was silent before: it may be back, and probably is not. */
 const missedWaitMs = 1_000;
 
+/** What arrives at once is read into memory of this size, which a connection uses again and again. */
+const readBytes = 64 * 1024;
+
 /** One connection to another node, made when it is needed, and made again after it has ended. */
 export class NodeClient {
   readonly #node: NodeAddress;
@@ -28,13 +31,17 @@ export class NodeClient {
   readonly #log: Log;
   readonly #isReplaceable: boolean;
   readonly #onConnection: (isThere: boolean) => void;
-  #session: ClientHttp2Session | undefined;
+  readonly #windowBytes: number;
+  #connection: Connection | undefined;
   /** Whether it was silent, and there has been no connection since. */
   #isMissed = false;
   /** Since when there is no connection, although one was wanted. */
   #downMs: number | undefined;
 
-  /** A replaceable node is missed earlier: others have what it has. `onConnection` is called when there is one, and when it ends. */
+  /**
+   * A replaceable node is missed earlier: others have what it has. `onConnection` is called when there is a connection, and when it
+   * ends. The node may send `windowBytes` over each channel, unread.
+   */
   constructor(
     node: NodeAddress,
     identity: NodeIdentity,
@@ -42,6 +49,7 @@ export class NodeClient {
     log: Log,
     isReplaceable = false,
     onConnection: (isThere: boolean) => void = () => undefined,
+    windowBytes = windowBytesMin,
   ) {
     this.#node = node;
     this.#identity = identity;
@@ -49,6 +57,7 @@ export class NodeClient {
     this.#log = log;
     this.#isReplaceable = isReplaceable;
     this.#onConnection = onConnection;
+    this.#windowBytes = windowBytes;
   }
 
   /** Whether the last connection has ended, and there is none since. Tries again from time to time. */
@@ -69,81 +78,93 @@ export class NodeClient {
     try {
       return this.#open(receiver);
     } catch (error) {
-      // As of a connection that ends at this moment.
-      const stream = new PassThrough();
-      const channel = new FrameChannel(stream, receiver);
-      stream.destroy(new TrawlError("overloaded", errorMessage(error)));
-      return channel;
+      return new FrameChannel(closedChannel(errorMessage(error)), receiver);
     }
   }
 
   #open(receiver: FrameReceiver): FrameChannel {
-    const session = this.#connected();
-    const stream = session.request(
-      { ":method": "POST", ":path": channelPath, [protocolHeader]: this.#protocol },
-      { endStream: false },
-    );
-    const channel = new FrameChannel(stream, receiver);
-    if (this.#isMissed) {
-      const wait = callAfter(missedWaitMs, () => {
-        if (session.connecting) stream.destroy(new TrawlError("overloaded", "it has been silent, and is not back yet"));
+    const connection = this.#connected();
+    const bytes = connection.open() ?? closedChannel(`there are ${channelsMax} searches of it already`);
+    const channel = new FrameChannel(bytes, receiver);
+    if (this.#isMissed)
+      callAfter(missedWaitMs, () => {
+        if (connection.isThere || channel.isClosed) return;
+        channel.close();
+        receiver.closed("it has been silent, and is not back yet");
       });
-      stream.once("close", () => wait.cancel());
-    }
-    stream.once("response", (headers) => {
-      const status = headers[":status"];
-      if (status === 200) return;
-      const version = String(headers[protocolHeader] ?? "unknown").slice(0, 100);
-      const reason =
-        status === 409
-          ? `it runs version ${version}, and this node ${this.#protocol}: all nodes must run the same version`
-          : `it answered with status ${status}`;
-      stream.destroy(new TrawlError("bad-request", reason));
-    });
     return channel;
   }
 
   close(): void {
-    this.#session?.destroy();
+    this.#connection?.destroy();
   }
 
-  #connected(): ClientHttp2Session {
-    if (this.#session !== undefined && !this.#session.destroyed && !this.#session.closed) return this.#session;
+  #connected(): Connection {
+    if (this.#connection?.isClosed === false) return this.#connection;
     const { certificate, key, authority, fleetId } = this.#identity;
     const { name, address } = this.#node;
-    const session = connect(`https://${address}`, {
+    const { hostname, port } = new URL(`https://${address}`);
+    const buffer = Buffer.alloc(readBytes);
+    const options: ConnectionOptions & { readonly onread: OnReadOpts } = {
+      host: hostname.replace(/^\[(.*)\]$/, "$1"),
+      port: Number(port),
       cert: certificate,
       key,
       ca: authority,
       rejectUnauthorized: true,
       minVersion: "TLSv1.3",
-      maxSessionMemory: sessionMemoryMiB,
-      settings: { initialWindowSize: windowBytes, enablePush: false },
+      ALPNProtocols: [connectionProtocol],
       // Which host it is does not matter, only which node.
       checkServerIdentity: (_host, { subjectaltname }) =>
         saysUri(subjectaltname, nodeUri(fleetId, name))
           ? undefined
           : new TrawlError("forbidden", `its certificate is not of node ${name} of the fleet ${fleetId}`),
-    });
-    this.#session = session;
-    session.once("connect", () => {
-      this.#isMissed = false;
-      this.#downMs = undefined;
-      this.#onConnection(true);
-      session.setLocalWindowSize(connectionWindowBytes);
-    });
-    session.on("error", (error) =>
-      this.#log.info({ node: name, error: errorMessage(error) }, "the connection to a node ended"),
-    );
-    session.once("close", () => {
-      if (this.#session !== session) return;
-      this.#downMs = monotonicMs();
-      this.#onConnection(false);
-    });
-    const onMissed = (): void => {
-      this.#isMissed = true;
+      // As a stream, each record of TLS would be memory of its own.
+      onread: {
+        buffer,
+        callback: (byteCount) => {
+          connection.receive(buffer.subarray(0, byteCount));
+          return true;
+        },
+      },
     };
-    watchSession(session, `node ${name}`, onMissed, this.#isReplaceable ? askReplaceableMs : undefined);
-    return session;
+    const socket = connect(options).setNoDelay(true);
+    const connection = new Connection(socket, {
+      version: this.#protocol,
+      windowBytes: this.#windowBytes,
+      name: `node ${name}`,
+      askMs: this.#isReplaceable ? askReplaceableMs : askMs,
+      accept: undefined,
+      onHello: () => {
+        this.#isMissed = false;
+        this.#downMs = undefined;
+        this.#onConnection(true);
+      },
+      onMissed: () => {
+        this.#isMissed = true;
+      },
+      onClosed: (reason) => {
+        this.#log.info({ node: name, error: reason }, "the connection to a node ended");
+        if (this.#connection !== connection) return;
+        this.#downMs = monotonicMs();
+        this.#onConnection(false);
+      },
+    });
+    this.#connection = connection;
+    return connection;
   }
+}
+
+/** As of a connection that ends at this moment. */
+function closedChannel(reason: string): ByteChannel {
+  return {
+    isOpen: false,
+    waitingBytes: 0,
+    receive: (receiver) => queueMicrotask(() => receiver.closed(reason)),
+    write: (_pieces, written) => written?.(),
+    pause: () => undefined,
+    resume: () => undefined,
+    finish: () => undefined,
+    close: () => undefined,
+  };
 }

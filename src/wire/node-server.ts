@@ -1,18 +1,12 @@
-import {
-  createSecureServer,
-  type Http2SecureServer,
-  type ServerHttp2Session,
-  type ServerHttp2Stream,
-} from "node:http2";
 import type { Socket } from "node:net";
-import type { TLSSocket } from "node:tls";
+import { createServer, type Server, type TLSSocket } from "node:tls";
 import { monotonicMs } from "../base/deadline.js";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
+import { type ByteChannel, Connection, connectionProtocol, windowBytesMin } from "./connection.js";
 import { FrameChannel, type FrameReceiver } from "./frame-channel.js";
 import { nodeWithCertificate, type NodeIdentity } from "./identity.js";
-import { watchSession } from "./liveness.js";
-import { channelPath, protocolHeader, sessionMemoryMiB, streamsMax, windowBytes } from "./transport.js";
+import { askMs } from "./liveness.js";
 
 export interface NodeServerSettings {
   readonly identity: NodeIdentity;
@@ -65,16 +59,15 @@ export class LineLimit {
 /** The port on which a node answers other nodes of its fleet, and nobody else. */
 export class NodeServer {
   readonly #settings: NodeServerSettings;
-  readonly #server: Http2SecureServer;
-  readonly #sessions = new Set<ServerHttp2Session>();
+  readonly #server: Server;
   /** All connections, those that have not said who they are among them. */
   readonly #sockets = new Set<Socket>();
   readonly #refusals = new LineLimit();
 
   constructor(settings: NodeServerSettings) {
     this.#settings = settings;
-    const { identity, log, nodes } = settings;
-    this.#server = createSecureServer({
+    const { identity, nodes } = settings;
+    this.#server = createServer({
       cert: identity.certificate,
       key: identity.key,
       ca: identity.authority,
@@ -82,15 +75,14 @@ export class NodeServer {
       rejectUnauthorized: true,
       minVersion: "TLSv1.3",
       handshakeTimeout: 5_000,
-      maxSessionMemory: sessionMemoryMiB,
-      settings: { initialWindowSize: windowBytes, maxConcurrentStreams: streamsMax, enablePush: false },
+      ALPNProtocols: [connectionProtocol],
     });
     this.#server.maxConnections = 16 * (nodes.length + 1);
     this.#server.on("connection", (socket: Socket) => {
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));
     });
-    this.#server.on("session", (session) => this.#begin(session));
+    this.#server.on("secureConnection", (socket) => this.#begin(socket));
     // Whoever has no certificate of the fleet ends here.
     this.#server.on("tlsClientError", (error, socket) =>
       this.#logRefusal(
@@ -98,9 +90,6 @@ export class NodeServer {
         { error: errorMessage(error) },
         "a connection to fleet.listen was refused",
       ),
-    );
-    this.#server.on("sessionError", (error) =>
-      log.info({ error: errorMessage(error) }, "a connection of a node ended"),
     );
   }
 
@@ -129,48 +118,43 @@ export class NodeServer {
 
   /** Ends all connections. */
   async stop(): Promise<void> {
-    for (const session of this.#sessions) session.destroy();
     for (const socket of this.#sockets) socket.destroy();
     await new Promise<void>((resolve) => this.#server.close(() => resolve()));
   }
 
-  #begin(session: ServerHttp2Session): void {
-    const { identity, nodes } = this.#settings;
-    const names = (session.socket as TLSSocket).getPeerCertificate().subjectaltname;
+  #begin(socket: TLSSocket): void {
+    const { identity, nodes, protocol, log } = this.#settings;
+    const names = socket.getPeerCertificate().subjectaltname;
     const node = nodeWithCertificate(names, identity.fleetId, nodes);
-    if (node === undefined) {
+    if (node === undefined || !socket.authorized) {
       const given = names === undefined ? "no name" : JSON.stringify(names.slice(0, 500));
       this.#logRefusal(
-        session.socket.remoteAddress,
+        socket.remoteAddress,
         {},
         `a connection to fleet.listen was refused: its certificate has ${given}, and is of no other node of the fleet ${identity.fleetId}`,
       );
-      session.destroy();
+      socket.on("error", () => undefined);
+      socket.destroy();
       return;
     }
-    this.#sessions.add(session);
-    session.once("close", () => this.#sessions.delete(session));
-    session.on("error", () => undefined);
-    watchSession(session, `node ${node}`);
-    session.on("stream", (stream, headers) => this.#open(node, stream, headers[":path"], headers[protocolHeader]));
+    socket.setNoDelay(true);
+    const connection = new Connection(socket, {
+      version: protocol,
+      windowBytes: windowBytesMin,
+      name: `node ${node}`,
+      askMs,
+      accept: (bytes) => this.#open(node, bytes),
+      onHello: () => undefined,
+      onMissed: () => undefined,
+      onClosed: (reason) => log.info({ node, error: reason }, "a connection of a node ended"),
+    });
+    socket.on("data", (chunk: Buffer) => connection.receive(chunk));
   }
 
-  #open(node: string, stream: ServerHttp2Stream, path: string | undefined, protocol: unknown): void {
-    stream.on("error", () => undefined);
-    if (path !== channelPath) {
-      stream.respond({ ":status": 404 }, { endStream: true });
-      return;
-    }
-    if (protocol !== this.#settings.protocol) {
-      stream.respond({ ":status": 409, [protocolHeader]: this.#settings.protocol }, { endStream: true });
-      return;
-    }
-    stream.respond({ ":status": 200, "content-type": "application/octet-stream" });
+  #open(node: string, bytes: ByteChannel): void {
     let channel: FrameChannel | undefined;
     // The receiver answers over the channel, whose receiver it is.
     const receiver = this.#settings.accept(node, () => channel as unknown as FrameChannel);
-    channel = new FrameChannel(stream, receiver);
-    // A coordinator that has left reads nothing more, and a stream with something to send would wait for it without an end.
-    stream.once("aborted", () => stream.destroy());
+    channel = new FrameChannel(bytes, receiver);
   }
 }

@@ -1,6 +1,9 @@
+import { Duplex } from "node:stream";
 import { TrawlError } from "../../src/base/errors.js";
 import { emptyPart, noCounts, toCoordinatorMessage, toLeafMessage } from "../../src/search/fleet/fleet-messages.js";
 import { planQuery } from "../../src/query/plan/plan-query.js";
+import { Connection, segmentHeader, segmentKinds, windowBytesMin } from "../../src/wire/connection.js";
+import { FrameChannel } from "../../src/wire/frame-channel.js";
 import { type Frame, FrameParser, frameStart } from "../../src/wire/frames.js";
 import { mutated, pick, type Vocabulary } from "./inputs.js";
 import type { FuzzTarget } from "./runner.js";
@@ -93,6 +96,47 @@ function outcome(input: Buffer, step: number): string {
   return seen.join("\n");
 }
 
+const greeting = Buffer.alloc(5, "1");
+greeting.writeUInt32LE(windowBytesMin);
+const hello = Buffer.concat([segmentHeader(0, segmentKinds.hello, greeting.length), greeting]);
+
+/** The frame in segments of some channel, among others. */
+function segments(random: (bound: number) => number, frame: Buffer): Buffer {
+  const pieces: Buffer[] = [];
+  for (let at = 0; at < frame.length; ) {
+    const piece = frame.subarray(at, at + 1 + random(200));
+    pieces.push(segmentHeader(1 + random(2), segmentKinds.data, piece.length), piece);
+    at += piece.length;
+    if (random(4) > 0) continue;
+    const bytes = Buffer.alloc(4, random(3));
+    pieces.push(segmentHeader(random(3), random(8), bytes.length), bytes);
+  }
+  return Buffer.concat(pieces);
+}
+
+/** What the node that accepts a connection hears. */
+function heard(input: Buffer, step: number): string {
+  const said: string[] = [];
+  const socket = new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
+  const connection = new Connection(socket, {
+    version: "1",
+    windowBytes: windowBytesMin,
+    name: "the other node",
+    askMs: 60_000,
+    accept: (bytes) => {
+      const frame = ({ head, body }: Frame): void => void said.push(`${JSON.stringify(head)} ${body.length}`);
+      new FrameChannel(bytes, { frame, closed: (reason) => void said.push(`closed: ${reason}`) });
+    },
+    onHello: () => said.push("hello"),
+    onMissed: () => undefined,
+    onClosed: () => undefined,
+  });
+  for (let at = 0; at < input.length; at += step) connection.receive(input.subarray(at, at + step));
+  said.push(`is over: ${connection.isClosed}`);
+  connection.destroy();
+  return said.join("\n");
+}
+
 /** Messages between nodes are read the same in whatever pieces they arrive, and refused in words. */
 export const wireTarget: FuzzTarget = {
   name: "wire",
@@ -102,13 +146,16 @@ export const wireTarget: FuzzTarget = {
     const whole = Buffer.concat(
       Array.from({ length: 1 + random(3) }, () => encode(pick(random, messages), random(20))),
     );
-    return random(8) === 0 ? whole : mutated(random, whole, vocabulary);
+    const sent = random(2) === 0 ? whole : Buffer.concat([hello, segments(random, whole)]);
+    return random(8) === 0 ? sent : mutated(random, sent, vocabulary);
   },
   run: (input) => {
-    const whole = outcome(input, Math.max(1, input.length));
-    for (const step of [1, 7, 536]) {
-      const seen = outcome(input, step);
-      if (seen !== whole) throw new Error(`in pieces of ${step}: ${seen} instead of ${whole}`);
+    for (const read of [outcome, heard]) {
+      const whole = read(input, Math.max(1, input.length));
+      for (const step of [1, 7, 536]) {
+        const seen = read(input, step);
+        if (seen !== whole) throw new Error(`in pieces of ${step}: ${seen} instead of ${whole}`);
+      }
     }
   },
 };

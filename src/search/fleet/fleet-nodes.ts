@@ -5,6 +5,7 @@ import type { Log } from "../../base/log.js";
 import type { Metrics } from "../../base/metrics.js";
 import { resultWhileYielding } from "../../base/yielding.js";
 import type { SearchRequest } from "../../model/search-request.js";
+import { windowBytesMax } from "../../wire/connection.js";
 import type { FrameReceiver } from "../../wire/frame-channel.js";
 import type { NodeIdentity } from "../../wire/identity.js";
 import { type NodeAddress, NodeClient } from "../../wire/node-client.js";
@@ -72,12 +73,14 @@ export class FleetNodes implements SearchFleet {
     this.#own = nodes.findIndex(({ name }) => name === identity.node);
     this.idBase = this.#own * nodeIdSpan;
     this.#groups = groupNodes(settings);
+    // A leaf that keeps to its credit is never held up by the window.
+    const windowBytes = Math.min(windowBytesMax, 2 * leafCredit(nodes.length));
     this.#clients = nodes.map((node, i) => {
       const isReplaceable = this.#groups.some((group) => group.length > 1 && group.includes(i));
       const onConnection = (isThere: boolean): void =>
         settings.metrics.fleetNodeUp.set({ node: node.name }, Number(isThere));
       return others.includes(node)
-        ? new NodeClient(node, identity, version, log, isReplaceable, onConnection)
+        ? new NodeClient(node, identity, version, log, isReplaceable, onConnection, windowBytes)
         : undefined;
     });
     this.#server = new NodeServer({
@@ -197,7 +200,7 @@ export class FleetNodes implements SearchFleet {
       secret: randomBytes(secretBytes),
     });
     const shared = {
-      creditBytes: Math.max(leafCreditMin, Math.floor(creditBytes / nodes.length)),
+      creditBytes: leafCredit(nodes.length),
       claim,
       order: new ResultOrder(firstPlace(search), isShared(limits), () => root.listener.advanced()),
       heads: { byteCount: 0, tallied: undefined },
@@ -220,6 +223,10 @@ export class FleetNodes implements SearchFleet {
     }
     return sources;
   }
+}
+
+function leafCredit(nodeCount: number): number {
+  return Math.max(leafCreditMin, Math.floor(creditBytes / nodeCount));
 }
 
 /**

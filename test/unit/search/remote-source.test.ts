@@ -40,7 +40,7 @@ import { type LeafServices, nodeIdSpan, type PinnedRevision } from "../../../src
 import type { SearchSource, SourceRoot } from "../../../src/search/source/search-source.js";
 import { FrameChannel, type FrameReceiver } from "../../../src/wire/frame-channel.js";
 import { type Frame, frameStart } from "../../../src/wire/frames.js";
-import { streamPair } from "../../support/channel-pair.js";
+import { channelPair } from "../../support/channel-pair.js";
 
 // What a leaf says is believed only as far as it can be true; one that says something else is named, and left out.
 
@@ -100,7 +100,7 @@ function site(
   const pinned: PinnedRevision[] = [];
   const known: string[] = [];
   const open = (receiver: FrameReceiver): FrameChannel => {
-    const [here, there] = streamPair();
+    const [here, there] = channelPair();
     leaf = new FrameChannel(there, {
       frame: ({ head, body }) => {
         heard.push(head);
@@ -923,7 +923,7 @@ t.test("a replica is told which repositories and directories are counted within 
 
 t.test("a leaf counts nothing that another one has found", async (t) => {
   const query = "count:2 select:repo x";
-  const [here, there] = streamPair();
+  const [here, there] = channelPair();
   const searcher = {
     repositories: () => [],
     chooseHere: () =>
@@ -1087,7 +1087,7 @@ t.test("a leaf chooses when it has all revisions to pin, and no more", async (t)
   const told = async (...pieces: readonly (readonly PinnedRevision[])[]): Promise<unknown> => {
     let chosenFor: readonly PinnedRevision[] | undefined;
     let closedFor: string | undefined;
-    const [here, there] = streamPair();
+    const [here, there] = channelPair();
     const searcher = {
       repositories: () => [],
       chooseHere: (...args: readonly unknown[]) => {

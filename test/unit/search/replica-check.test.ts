@@ -19,7 +19,7 @@ import {
 import type { Holdings } from "../../../src/search/fleet/fleet-messages.js";
 import { LeafSearch } from "../../../src/search/fleet/leaf-search.js";
 import { FrameChannel } from "../../../src/wire/frame-channel.js";
-import { streamPair } from "../../support/channel-pair.js";
+import { channelPair } from "../../support/channel-pair.js";
 import { testRepository } from "../../support/engine.js";
 
 const repository = (name: string, commit = "c") =>
@@ -105,9 +105,9 @@ t.test("a node that is down or silent does not end the comparison with others", 
   const told: (readonly [string, number | undefined])[] = [];
   const own = holdings(repository("a"));
   const silent = (receiver: ConstructorParameters<typeof FrameChannel>[1]) =>
-    new FrameChannel(streamPair()[0], receiver);
+    new FrameChannel(channelPair()[0], receiver);
   const answering = (receiver: ConstructorParameters<typeof FrameChannel>[1]) => {
-    const [here, there] = streamPair();
+    const [here, there] = channelPair();
     const frame = (): void => channel.send({ kind: "holds", ...holdings(repository("b")) });
     const channel = new FrameChannel(there, { frame, closed: () => undefined });
     return new FrameChannel(here, receiver);
@@ -132,7 +132,7 @@ t.test("a node that is down or silent does not end the comparison with others", 
 
 t.test("a node says what it has, and nothing else", async (t) => {
   const open = (isBroken: boolean) => (receiver: ConstructorParameters<typeof FrameChannel>[1]) => {
-    const [here, there] = streamPair();
+    const [here, there] = channelPair();
     let channel: FrameChannel | undefined;
     const searcher = {
       repositories: () => {

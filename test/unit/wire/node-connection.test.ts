@@ -1,4 +1,3 @@
-import { connect as connectHttp } from "node:http2";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { connect } from "node:tls";
 import { readFileSync } from "node:fs";
@@ -7,7 +6,7 @@ import { silentLog } from "../../../src/base/log.js";
 import type { FrameChannel, FrameReceiver } from "../../../src/wire/frame-channel.js";
 import type { Frame } from "../../../src/wire/frames.js";
 import { nodeWithCertificate, readIdentity, saysUri } from "../../../src/wire/identity.js";
-import { watchSession } from "../../../src/wire/liveness.js";
+import { watchConnection } from "../../../src/wire/liveness.js";
 import { NodeClient } from "../../../src/wire/node-client.js";
 import { LineLimit, NodeServer } from "../../../src/wire/node-server.js";
 import { type CertificateFiles, TestAuthority } from "../../support/fleet-site.js";
@@ -136,13 +135,18 @@ t.test("a host that accepts a connection and says nothing is missed", async (t) 
     for (const socket of sockets) socket.destroy();
     server.close();
   });
-  const session = connectHttp(`https://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const socket = connect({ host: "127.0.0.1", port: (server.address() as AddressInfo).port });
+  socket.on("error", () => undefined);
   let missed = 0;
-  const error = await new Promise<Error>((resolve) => {
-    session.once("error", resolve);
-    watchSession(session, "node a", () => missed++, 10);
+  const reason = await new Promise<string>((resolve) => {
+    const destroy = (said: string): void => {
+      socket.destroy();
+      resolve(said);
+    };
+    const watched = { isClosed: false, ping: () => undefined, destroy };
+    watchConnection(watched, "node a", 10, () => missed++);
   });
-  t.match(error.message, /node a has been silent/);
+  t.match(reason, /node a has been silent/);
   t.equal(missed, 1);
 });
 
