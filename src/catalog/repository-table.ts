@@ -1,3 +1,5 @@
+import { isAscii } from "node:buffer";
+import { lazy } from "../base/lazy.js";
 import { eachInSteps, mapInSteps, resultAtOnce, sortInSteps } from "../base/yielding.js";
 import type { Repository } from "../model/repository.js";
 
@@ -31,6 +33,8 @@ export class RepositoryTable {
   #areRecordsKept = false;
   readonly #nameViews: (Buffer | undefined)[];
   readonly #descriptionViews: (Buffer | undefined)[];
+  readonly #asciiNames = lazy(() => (isAscii(this.names) ? this.names.toString("latin1") : undefined));
+  readonly #lowerNames = lazy(() => this.#asciiNames()?.toLowerCase());
   readonly #placeOf: ReadonlyMap<number, number>;
   #placeOfName: ReadonlyMap<string, number> | undefined;
   #placesByName: readonly number[] | undefined;
@@ -115,6 +119,11 @@ export class RepositoryTable {
   /** Cached, because creating a view takes as long as matching a name. */
   nameAt(row: number): Buffer {
     return (this.#nameViews[row] ??= this.names.subarray(this.nameStart[row], this.nameStart[row + 1] - 1));
+  }
+
+  /** `names` as text, in lower case if `isLower`, with the same offsets; undefined if one is not ASCII. */
+  asciiNames(isLower: boolean): string | undefined {
+    return isLower ? this.#lowerNames() : this.#asciiNames();
   }
 
   /** The description as bytes, as needed by regexps; cached like the names. */

@@ -35,6 +35,8 @@ export interface Outlet {
  * - `filters` and `progress` replace what was said before. `done` is the last event.
  */
 export interface SearchListener extends Outlet {
+  /** Which of the calls of `filters` it needs: the others are not made, because making filters takes longer than many a search. */
+  readonly filterEvents: "none" | "last" | "each";
   /** `StreamMatch` objects. Each names its repository by id and name. */
   matches(parts: readonly JsonElements[]): void;
   filters(filters: readonly Filter[]): void;
@@ -57,6 +59,7 @@ export interface ChangeListener extends SearchListener {
 
 /** A listener that lets all events pass, and what others have in common: they are closed once, and tell who waits. */
 export class BaseListener implements ChangeListener {
+  readonly filterEvents: SearchListener["filterEvents"] = "none";
   readonly #drainCallbacks: (() => void)[] = [];
   readonly #closedCallbacks: (() => void)[] = [];
   #isClosed = false;
@@ -167,6 +170,8 @@ export type EventPart = JsonElements | string;
  * extends it; the bytes of matches pass through it as they are.
  */
 export abstract class EventWriter extends BaseListener {
+  override readonly filterEvents = "each";
+
   /** Writes one event. `data` is JSON on one line, as parts that are written one after another. */
   abstract send(event: string, data: readonly EventPart[]): void;
 

@@ -1,4 +1,11 @@
-import { BaseListener, countBytes, type JsonElements, parseElements, releaseAll } from "../../model/search-listener.js";
+import {
+  BaseListener,
+  countBytes,
+  type JsonElements,
+  parseElements,
+  releaseAll,
+  type SearchListener,
+} from "../../model/search-listener.js";
 import type { ResultGroups } from "../../model/result-groups.js";
 import type { Alert, Filter, Progress, StreamMatch } from "../../model/stream-events.js";
 import type { SearchEnd } from "../../search/report/search-report.js";
@@ -24,6 +31,7 @@ const matchBytesMax = 8 << 20;
 
 /** Collects a search's events for a single response. It exerts no backpressure: everything is read immediately. */
 export class SearchCollector extends BaseListener {
+  override readonly filterEvents: SearchListener["filterEvents"];
   readonly #takeBytes: (byteCount: number) => boolean;
   readonly #matches: StreamMatch[] = [];
   readonly #done: Promise<void>;
@@ -39,10 +47,11 @@ export class SearchCollector extends BaseListener {
 
   /**
    * `takeBytes` tells whether the response has room for this many more bytes of matches, in addition to those of other
-   * searches.
+   * searches. Without `hasFilters`, there are none.
    */
-  constructor(takeBytes: (byteCount: number) => boolean = () => true) {
+  constructor(takeBytes: (byteCount: number) => boolean = () => true, hasFilters = true) {
     super();
+    this.filterEvents = hasFilters ? "last" : "none";
     this.#takeBytes = takeBytes;
     this.#done = new Promise((resolve) => {
       this.#resolve = resolve;

@@ -93,6 +93,7 @@ async function searchFirst(
 
 /** Passes on all events of a search, except its end. */
 class FirstSearch extends BaseListener {
+  override readonly filterEvents = "each";
   readonly #client: SearchListener;
   hasFailed = false;
 

@@ -41,7 +41,7 @@ export async function runToolSearch(
   requireAdmission(context);
   const { searcher } = context.services;
   let bytes = 0;
-  const collector = new SearchCollector((byteCount) => (bytes += byteCount) <= matchBytesMax);
+  const collector = new SearchCollector((byteCount) => (bytes += byteCount) <= matchBytesMax, false);
   const forget = context.onCancel(() => collector.end());
   const request = {
     isForAllNodes: true,

@@ -358,6 +358,8 @@ export class EventStream implements ClientPace {
   }
 
   #sendFilters(final: boolean): void {
+    const wanted = this.#listener.filterEvents;
+    if (wanted === "none" || (wanted === "last" && !final)) return;
     const filters = this.#state.filters(final);
     if (filters.length === 0) return;
     if (!final && isDeepStrictEqual(filters, this.#sentFilters)) return;

@@ -189,9 +189,11 @@ export class RunningSearch implements SourceListener {
     const work = this.#runSources();
     await Promise.race([work, this.#stop.grace(stopWaitMs)]);
     if (this.#sources.some(({ isPassingOn }) => isPassingOn)) await Promise.race([work, this.#stop.grace(stopWaitMs)]);
-    await this.#findNear();
-    const receipt = await this.#makeReceipt();
-    const groups = await this.#makeGroups();
+    // Most searches need none of these, and each of them would wait.
+    const { receipt: wantedReceipt, groups: wantedGroups } = this.#request;
+    if (this.#counts.matchCount === 0) await this.#findNear();
+    const receipt = wantedReceipt === "none" ? undefined : await this.#makeReceipt();
+    const groups = wantedGroups === undefined ? undefined : await this.#makeGroups();
     this.#finish(receipt, groups);
     await work;
     for (const source of this.#sources) source.release();
@@ -293,7 +295,6 @@ export class RunningSearch implements SourceListener {
     const { query, since, patterns, scope, near = true } = this.#request;
     if (count === undefined || !near || since !== undefined || patterns !== undefined || scope !== undefined) return;
     if (this.#control.isStopped || this.#listener.closed || this.#report.outcome(false) !== "complete") return;
-    if (this.#counts.matchCount > 0) return;
     this.#clocks.stop();
     const leftMs = Math.max(...this.#limits.timeoutsMs) - this.#report.durationMs;
     const mayTry = this.#limits.lane === "interactive" && leftMs > 0;
@@ -319,7 +320,7 @@ export class RunningSearch implements SourceListener {
   }
 
   async #makeReceipt(): Promise<SearchReceipt | undefined> {
-    if (this.#request.receipt === "none" || this.#listener.closed) return undefined;
+    if (this.#listener.closed) return undefined;
     const { digest, duplicates, matchCount } = this.#counts;
     const root = {
       omissions: this.#report.omissions(),

@@ -125,6 +125,7 @@ class TestSource implements SearchSource {
 const choice = { chosen: 1, cloning: 0, missing: 0, namesMissing: false };
 
 class Events extends BaseListener {
+  override readonly filterEvents = "each";
   readonly found: unknown[] = [];
   readonly alerts: Alert[] = [];
   readonly errors: string[] = [];

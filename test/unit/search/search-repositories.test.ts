@@ -8,7 +8,7 @@ import {
   resolveRepositories,
   type Resolution,
 } from "../../../src/search/repositories/repository-resolver.js";
-import { matchingNames } from "../../../src/search/repositories/repository-choice.js";
+import { matchingNames, rowsByName } from "../../../src/search/repositories/repository-choice.js";
 import { testRepository } from "../../support/engine.js";
 import { fc, runs } from "../../support/property.js";
 
@@ -38,13 +38,18 @@ const sources = [
   "k",
   "^$",
   "zz",
+  "B",
+  "ab",
+  "K_1",
 ];
 const name = fc.stringMatching(/^[abkK/\u00e9\u212a.-]{1,6}$/);
+/** Among them, words are searched for without RE2. */
+const asciiName = fc.stringMatching(/^[abkKB_1/.-]{1,6}$/);
 
 t.test("all names are searched as one text", async (t) => {
   fc.assert(
     fc.property(
-      fc.uniqueArray(name, { maxLength: 60 }),
+      fc.oneof(fc.uniqueArray(name, { maxLength: 60 }), fc.uniqueArray(asciiName, { maxLength: 60 })),
       fc.constantFrom(...sources),
       fc.boolean(),
       (names, source, foldCase) => {
@@ -58,6 +63,15 @@ t.test("all names are searched as one text", async (t) => {
         const want = names.filter((one) => alone.test(one));
         const got = names.filter((_, i) => marks[table.findRow(i + 1) ?? -1] === 1);
         t.same(got, want, `/${source}/${foldCase ? "i" : ""} ${names.join(" ")}`);
+        // Another table, because it is remembered which names match.
+        const other = RepositoryTable.of(table.values(), true, undefined);
+        const few = other.values().length > 16 ? [other.count >> 1] : [];
+        const kept = resultAtOnce(rowsByName(other, source, foldCase, true, few));
+        t.same(
+          kept,
+          few.filter((row) => marks[row] === 1),
+          "each alone",
+        );
       },
     ),
     { numRuns: runs(400) },
