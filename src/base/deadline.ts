@@ -51,7 +51,7 @@ class PlannedCall implements PendingCall {
       this.start(delayMs);
     } else {
       waiting.add(this);
-      if (!isStartPlanned) setTimeout(startAll, waitMs).unref();
+      if (!isStartPlanned) setTimeout(startPlannedCalls, waitMs).unref();
       isStartPlanned = true;
     }
   }
@@ -71,7 +71,8 @@ class PlannedCall implements PendingCall {
   }
 }
 
-function startAll(): void {
+/** Gives the calls that wait for a timer one at once: for clocks that replace timers, and must not miss any. */
+export function startPlannedCalls(): void {
   isStartPlanned = false;
   for (const call of waiting) call.start();
   waiting.clear();
