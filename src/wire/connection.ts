@@ -97,6 +97,8 @@ export class Connection {
   readonly #socket: Duplex;
   readonly #end: ConnectionEnd;
   readonly #channels = new Map<number, Channel>();
+  /** Channels of which nothing has been sent: they get their numbers when something is. */
+  readonly #unsent = new Set<Channel>();
   /** Channels that have something to send and may send it, in their turn. */
   readonly #ready: Channel[] = [];
   #lastId = 0;
@@ -141,8 +143,9 @@ export class Connection {
 
   /** Undefined if there are as many as there may be. */
   open(): ByteChannel | undefined {
-    if (this.#channels.size >= channelsMax || this.isClosed) return undefined;
-    const channel = this.#makeChannel(++this.#lastId);
+    if (this.#channels.size + this.#unsent.size >= channelsMax || this.isClosed) return undefined;
+    const channel = new Channel(0, this, this.#end.windowBytes, this.#sendWindow);
+    this.#unsent.add(channel);
     const refusal = this.#refusal;
     if (refusal !== undefined) queueMicrotask(() => channel.breakOff(refusal));
     return channel;
@@ -209,13 +212,20 @@ export class Connection {
     require(accept !== undefined, "something over a channel that was not opened");
     this.#lastId = this.#id;
     if (this.#channels.size >= channelsMax) return this.sendReset(this.#id);
-    accept(this.#makeChannel(this.#id));
+    const channel = new Channel(this.#id, this, this.#end.windowBytes, this.#sendWindow);
+    this.#channels.set(this.#id, channel);
+    accept(channel);
   }
 
-  #makeChannel(id: number): Channel {
-    const channel = new Channel(id, this, this.#end.windowBytes, this.#sendWindow);
-    this.#channels.set(id, channel);
-    return channel;
+  get #allChannels(): Channel[] {
+    return [...this.#channels.values(), ...this.#unsent];
+  }
+
+  /** The number of a channel of which something is sent for the first time: numbers are sent in their order. */
+  giveId(channel: Channel): number {
+    this.#unsent.delete(channel);
+    this.#channels.set(++this.#lastId, channel);
+    return this.#lastId;
   }
 
   /** Does what a segment without data says. Those of channels that are closed are late. */
@@ -261,7 +271,7 @@ export class Connection {
     if (version !== own)
       this.#refusal = `it runs version ${version}, and this node ${own}: all nodes must run the same version`;
     this.#end.onHello();
-    for (const channel of [...this.#channels.values()])
+    for (const channel of this.#allChannels)
       if (this.#refusal !== undefined) channel.breakOff(this.#refusal);
       else channel.widen(this.#sendWindow - windowBytesMin);
   }
@@ -307,15 +317,16 @@ export class Connection {
   }
 
   sendEnd(id: number): void {
-    this.#write(id, segmentKinds.end, noBytes);
+    if (id > 0) this.#write(id, segmentKinds.end, noBytes);
   }
 
   sendReset(id: number): void {
-    this.#write(id, segmentKinds.reset, noBytes);
+    if (id > 0) this.#write(id, segmentKinds.reset, noBytes);
   }
 
-  forget(id: number): void {
-    this.#channels.delete(id);
+  forget(channel: Channel, id: number): void {
+    if (id === 0) this.#unsent.delete(channel);
+    else this.#channels.delete(id);
   }
 
   #write(id: number, kind: number, bytes: Uint8Array, written?: () => void): void {
@@ -329,7 +340,7 @@ export class Connection {
     this.#watch.cancel();
     const reason = this.#error ?? "the connection broke";
     this.#end.onClosed(reason);
-    for (const channel of [...this.#channels.values()]) channel.breakOff(reason);
+    for (const channel of this.#allChannels) channel.breakOff(reason);
   }
 }
 
@@ -340,7 +351,8 @@ interface Waiting {
 }
 
 class Channel implements ByteChannel {
-  readonly #id: number;
+  /** 0 as long as nothing was sent over a channel that this end has opened. */
+  #id: number;
   readonly #connection: Connection;
   readonly #windowBytes: number;
   #receiver: ByteReceiver | undefined;
@@ -424,6 +436,7 @@ class Channel implements ByteChannel {
         if (first.written !== undefined) done.push(first.written);
       } else first.bytes = first.bytes.subarray(piece.length);
     }
+    if (this.#id === 0) this.#id = this.#connection.giveId(this);
     this.#queuedBytes -= byteCount;
     this.#writtenBytes += byteCount;
     this.#mayBytes -= byteCount;
@@ -513,7 +526,7 @@ class Channel implements ByteChannel {
 
   #abandon(): void {
     this.#isOpen = false;
-    this.#connection.forget(this.#id);
+    this.#connection.forget(this, this.#id);
     const queue = this.#queue;
     this.#queue = [];
     this.#queuedBytes = 0;

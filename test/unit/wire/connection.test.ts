@@ -163,7 +163,19 @@ t.test("what is given up is given back, and what comes for it is dropped", async
   t.equal(client.open(), undefined);
 });
 
-t.test("channels have a number", (t) => {
+t.test("a channel that is opened first may speak last", async (t) => {
+  const { open, accepted } = connected();
+  const [early, late] = [open(), open()];
+  late.channel.write([Buffer.from("late")]);
+  early.channel.write([Buffer.from("early")]);
+  await until("both arrive", () => accepted.length === 2 && accepted[1].heard.length === 5);
+  t.same(
+    accepted.map(({ heard }) => heard.bytes.toString()),
+    ["late", "early"],
+  );
+});
+
+t.test("channels have a limit", (t) => {
   const { client } = connected();
   for (let i = 0; i < channelsMax; i++) client.open();
   t.equal(client.open(), undefined);
