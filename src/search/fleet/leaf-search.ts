@@ -523,7 +523,7 @@ export class LeafSearch implements FrameReceiver {
     };
     const turn = (at: OrderKey): void => {
       if (!isCurrent() || (this.#at[0] === at[0] && at[0] === sections.others)) return;
-      const isSaidLater = this.#at[0] === at[0] && at[0] === sections.histories;
+      const isSaidLater = at[0] !== sections.histories || this.#at[0] === at[0];
       this.#at = at;
       if (isSaidLater) return this.#sayTurnLater();
       this.#guarded(() => this.#send({ kind: "turn", at, counts: this.#counts() }));
@@ -546,7 +546,10 @@ export class LeafSearch implements FrameReceiver {
     };
   }
 
-  /** A hundred thousand repositories may have nothing in their histories: their places are not said one by one. */
+  /**
+   * Usually results follow at once, and say it. And a hundred thousand repositories may have nothing in their histories: their places are
+   * not said one by one.
+   */
   #sayTurnLater(): void {
     const running = this.#running;
     if (this.#unsaidTurn === running) return;
