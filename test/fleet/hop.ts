@@ -20,7 +20,7 @@ import { forkReadyLeaf } from "./ready-leaf.js";
 
 const mib = 2 ** 20;
 
-const files = 300;
+const files = 900;
 const linesOfFile = 400;
 
 /** A search that all processes have answered this often runs code that is compiled. */
