@@ -144,7 +144,7 @@ t.test(
     t.ok(far.waitingBytes < 1000, "what waits is bounded");
     await settled();
     await settled();
-    t.same(turns, ["prepared", [3], [4, -0, -1000], [4, -0, -1]]);
+    t.same(turns, ["prepared", [4, -0, -1000], [4, -0, -1]]);
     near.close();
   },
 );
