@@ -290,7 +290,7 @@ export class LocalSource implements SearchSource {
     if (this.#pinned.length > 0 || this.#preparation.isNeeded(this.#resolutions)) {
       this.#dependsOnMore = true;
       await this.#prepare();
-    } else await this.#preparation.recordSnapshot(this.#resolutions);
+    } else if (this.#choice.snapshot !== undefined) await this.#preparation.recordSnapshot(this.#resolutions);
     if (this.#isOver) return;
     if (this.#root.order !== undefined) return this.#searchInOrder(this.#root.order);
     const repositories = this.#sendRepositories();
@@ -428,13 +428,16 @@ export class LocalSource implements SearchSource {
   async #searchRows(work: SlicedWork, earlier: Promise<void>): Promise<void> {
     const { plan, limits } = this.#search;
     const slices = this.#slices;
+    if (work.rows.length === 0) return earlier;
     if (!isRanked(plan, limits)) return slices.run(work);
     const { first, written, rest, hasFailed } = await this.#rankedPass(work, undefined).run();
     if (hasFailed) this.#dependsOnMore = true;
     await earlier;
     if (this.#isOver) return slices.dropHeld();
     await (written === undefined ? slices.run(first) : slices.continue(first, written));
-    if (!this.#isOver) await slices.run(rest(slices.counted, this.#record.stats));
+    if (this.#isOver) return;
+    const left = rest(slices.counted, this.#record.stats);
+    if (left.rows.length > 0) await slices.run(left);
   }
 
   #rankedPass(work: SlicedWork, sharedShards: number | undefined): RankedPass {

@@ -123,7 +123,7 @@ export class SearchSlices {
   /** Ids of the shards that slices are currently searching. */
   shardsInWork(): number[] {
     const work = this.#work;
-    if (work === undefined) return [];
+    if (work === undefined || !(this.isActive || this.isParked)) return [];
     const slots = Array.from({ length: this.#services.pool.workerCount }, (_, slot) => slot);
     return slots.flatMap((slot) => this.#shardId(slot, work) ?? []);
   }
