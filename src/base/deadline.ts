@@ -57,11 +57,13 @@ class PlannedCall implements PendingCall {
   }
 
   start(delayMs = Math.max(1, Math.ceil(this.#dueMs - performance.now()))): void {
-    this.#timer = setTimeout(() => this.#call(), delayMs).unref();
+    this.#timer = setTimeout(() => this.#call(), delayMs);
+    this.#timer.unref();
   }
 
   #call(): void {
-    this.#timer = this.#periodMs === undefined ? undefined : setInterval(this.#callback, this.#periodMs).unref();
+    this.#timer = this.#periodMs === undefined ? undefined : setInterval(this.#callback, this.#periodMs);
+    this.#timer?.unref();
     this.#callback();
   }
 
