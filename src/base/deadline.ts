@@ -24,10 +24,10 @@ export function callEvery(periodMs: number, callback: () => void): PendingCall {
 }
 
 /** A call that is due later than this gets no timer of its own at once. */
-const soonMs = 100;
+const soonMs = 150;
 
 /** How long it waits for one. */
-const waitMs = 20;
+const waitMs = 60;
 
 /** Calls without a timer; whether one is there that gives them theirs. */
 const waiting = new Set<PlannedCall>();

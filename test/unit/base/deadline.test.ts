@@ -5,8 +5,8 @@ import { callAfter, callEvery, monotonicMs } from "../../../src/base/deadline.js
 const alive = setInterval(() => undefined, 1000);
 t.teardown(() => clearInterval(alive));
 
-// Those of more than 100 ms have a timer only after a while.
-const delaysMs = [0, 30, 100, 130, 180];
+// Those of more than 150 ms have a timer only after a while.
+const delaysMs = [0, 30, 150, 180, 230];
 
 t.test("a call is made once, not before its time, and in order", async (t) => {
   const beganMs = monotonicMs();
@@ -32,10 +32,10 @@ t.test("a call is made once, not before its time, and in order", async (t) => {
 t.test("a call that was cancelled, before it had a timer or with one, is not made", async (t) => {
   const made: string[] = [];
   const early = delaysMs.map((delayMs) => callAfter(delayMs, () => made.push(`early ${delayMs}`)));
-  const late = callAfter(180, () => made.push("late"));
-  const every = callEvery(150, () => made.push("every"));
+  const late = callAfter(240, () => made.push("late"));
+  const every = callEvery(210, () => made.push("every"));
   for (const call of early) call.cancel();
-  await new Promise<void>((resolve) => callAfter(90, resolve));
+  await new Promise<void>((resolve) => callAfter(130, resolve));
   late.cancel();
   every.cancel();
   late.cancel();
@@ -44,7 +44,7 @@ t.test("a call that was cancelled, before it had a timer or with one, is not mad
 });
 
 t.test("a periodic call is made until it is cancelled, also from itself", async (t) => {
-  for (const periodMs of [10, 110]) {
+  for (const periodMs of [10, 160]) {
     const beganMs = monotonicMs();
     let count = 0;
     await new Promise<void>((resolve) => {
