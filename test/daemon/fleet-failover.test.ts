@@ -3,7 +3,7 @@ import t from "tap";
 import { SseDecoder, type StreamEvent } from "../../src/cli/connection/sse-decoder.js";
 import type { Progress, StreamMatch } from "../../src/model/stream-events.js";
 import type { FleetSite } from "../support/fleet-site.js";
-import { faultsOf, failoverSite, isConnected, search } from "../support/failover-site.js";
+import { type Answer, faultsOf, failoverSite, isConnected, search } from "../support/failover-site.js";
 import { isFull, quantile, record, rounds, scaled } from "../support/full-run.js";
 import { seed } from "../support/property.js";
 import { randomFrom } from "../support/random.js";
@@ -18,6 +18,9 @@ import { until } from "../support/waiting.js";
  * credit that it has, that is less than it has to send, so that it has not finished.
  */
 const early = { faultBytes: 64 * 1024, heldBytes: 256 * 1024 } as const;
+
+/** Of a search with a limit, whose documents are ranked: what is read at once may pass beyond it, and is less than half of the answer. */
+const heldRankedBytes = 16 * 1024;
 
 /** In a long run a search has a million matches. */
 const site = shared((owner) => failoverSite(owner, isFull ? 1_000 : 100), t);
@@ -97,6 +100,46 @@ for (const { name, count, addedMsMax, begin, end } of faults) {
     if (isFull) t.ok(quantile(added, 0.95) <= addedMsMax, `p95 of the added time at most ${addedMsMax} ms`);
   });
 }
+
+/** The files of an answer, in their order. */
+function filesIn({ events }: Answer): readonly string[] {
+  const files = events.flatMap(({ name, data }) =>
+    name === "matches"
+      ? (JSON.parse(data) as StreamMatch[]).map(({ repository = "", path = "" }) => `${repository} ${path}`)
+      : [],
+  );
+  return files.filter((file, i) => file !== files[i - 1]);
+}
+
+t.test("ranked documents keep their order when a node is lost", async (t) => {
+  const fleet = await site();
+  const [coordinator] = fleet.nodes;
+  const query = "needle count:9900";
+  const calm = filesIn(await search(coordinator, 0, () => undefined, query));
+  t.ok(calm.length > 10);
+  const failovers = () => coordinator.metric("trawl_fleet_failovers_total");
+  const before = await failovers();
+  // A node that has not answered for a moment is not asked.
+  for (let i = 0; i < 10 && (await failovers()) === before; i++) {
+    await until("the first replica is asked", async () => {
+      await search(coordinator, 0, () => undefined, "needle repo:^r1$ file:/1.txt count:5");
+      return await isConnected(fleet);
+    });
+    fleet.links[1].holdAfter(heldRankedBytes);
+    const answer = await search(
+      coordinator,
+      heldRankedBytes / 2,
+      () => {
+        fleet.nodes[1].signal("SIGKILL");
+        fleet.links[1].release();
+      },
+      query,
+    );
+    t.same(filesIn(answer), calm);
+    await fleet.restart(1);
+  }
+  t.ok((await failovers()) > before);
+});
 
 /** Searches, pauses after the first results, calls `change`, kills the node that is asked first, and reads the rest. */
 async function searchWithLoss(change: () => Promise<void>): Promise<readonly StreamEvent[]> {

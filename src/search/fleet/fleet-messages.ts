@@ -138,6 +138,8 @@ export const askHead = object({
   knownCount: atMost(knownCountMax),
   /** Records of marks that follow. */
   sentCount: atMost(marksMax),
+  /** What the whole search shows, of which another leaf has sent a part: both keep the same ranked documents. */
+  rankedMatchesMax: optional(natural),
 });
 
 /** The body has revisions to pin, as `v8.serialize` writes them. */

@@ -24,6 +24,9 @@ import { type OrderKey, ResultOrder, sections } from "./result-order.js";
 /** All leaves together may send what a search of one host may have unread, and each of them at least this. */
 const leafCreditMin = 64 * 1024;
 
+/** Parts of a search's timeout after which no node waits any longer for one that has not said what it would rank. */
+const rankWaits = [1 / 2, 3 / 4] as const;
+
 /** How often nodes that should have the same repositories compare them. */
 const compareMs = 60_000;
 
@@ -202,7 +205,9 @@ export class FleetNodes implements SearchFleet {
     const shared = {
       creditBytes: leafCredit(nodes.length),
       claim,
-      order: new ResultOrder(firstPlace(search), isShared(limits), () => root.listener.advanced()),
+      order: new ResultOrder(firstPlace(search), isShared(limits), () => root.listener.advanced(), {
+        rankWaitsMs: isRanked(plan, limits) ? rankWaits.map((part) => part * Math.max(...timeoutsMs)) : [],
+      }),
       heads: { byteCount: 0, tallied: undefined },
       asked,
       log,

@@ -375,7 +375,18 @@ export class LeafSearch implements FrameReceiver {
     const startedMs = performance.now();
     // A batch that is larger than the credit would be sent all the same, and the coordinator holds it.
     const batchBytesMax = Math.max(batchBytesMin, Math.floor(ask.creditBytes / 2));
-    const search = { request, plan, limits, control, claims: undefined, startedMs, marks, batchBytesMax };
+    const { rankedMatchesMax } = ask;
+    const search = {
+      request,
+      plan,
+      limits,
+      control,
+      claims: undefined,
+      startedMs,
+      marks,
+      batchBytesMax,
+      rankedMatchesMax,
+    };
     const isCurrent = (): boolean => this.#running === running;
     const root = {
       listener: this.#listener(isCurrent),

@@ -251,7 +251,9 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     const knownCount = known.size;
     const pinnedCount = pinned.length;
     const timeoutMs = Math.ceil(Math.max(...this.#search.limits.timeoutsMs));
-    this.#send({ kind: "ask", timeoutMs, creditBytes, hasMarks, pinnedCount, knownCount, sentCount }, asked);
+    const rankedMatchesMax = this.#failovers === 0 ? undefined : this.#search.limits.displayCountMax;
+    const told = { hasMarks, pinnedCount, knownCount, sentCount, rankedMatchesMax };
+    this.#send({ kind: "ask", timeoutMs, creditBytes, ...told }, asked);
     this.#granted = this.#findLeft();
     if (pinnedCount === 0 && knownCount === 0 && sentCount === 0) return this.#send({ kind: "go", ...this.#grant });
     const [channel, pieces] = [this.#channel, tellPassed(writePins(pinned), writeKnown(known), passed.records())];
@@ -344,11 +346,18 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     this.#mayRank = false;
   }
 
+  giveUpRanking(): void {
+    // It waits for its turn, or for the client.
+    if (this.#held.first !== undefined || this.#isLeafParked || this.#owedBytes > 0) return;
+    this.#guarded(() => this.#lose("it was not ready to rank when half of the time was over"));
+    this.#pace();
+  }
+
   /** Passes on the first message that is held. Returns false if there is none, or it has to wait. */
   #passOnFirst(): boolean {
     const { first } = this.#held;
     if (first === undefined || this.#isClosed) return false;
-    if (this.#isLimitReached && !this.#isAdmitted) return this.#endAtLimit();
+    if (this.#isLimitReached && !this.#isAdmitted && !this.#mayOwe) return this.#endAtLimit();
     if (this.#isOutOfTime) {
       const isWanted = this.#mayTakeLate(first.message);
       return !this.#isClosed && this.#takeFirst(isWanted);
@@ -422,7 +431,8 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     const left = this.#findLeft();
     if (left.matches === 0) {
       this.#search.control.stopAtLimit();
-      this.#endAtLimit();
+      if (this.#mayOwe) this.#askAgain(left, document);
+      else this.#endAtLimit();
       this.#root.listener.advanced();
       return false;
     }
@@ -466,6 +476,11 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     return (
       (control.isStopped && !control.isCancelled) || (limits.matchCountMax <= control.matchCount && this.#isOutOfTime)
     );
+  }
+
+  /** Whether another node may have counted results of which this one has to send the rest. */
+  get #mayOwe(): boolean {
+    return this.#failovers > 0 && this.#passed.recordCount > 0;
   }
 
   /** The others have found everything that is wanted. */
@@ -1047,8 +1062,7 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     this.#limitWait?.cancel();
     const graceMs = this.#search.request.receipt === "none" ? limitGraceMs : receiptGraceMs;
     this.#limitWait = callAfter(graceMs, () => {
-      // One that goes on behind others may owe what they have counted.
-      const mayOwe = this.#isAdmitted && (this.#failovers > 0 || this.#counts.matches > 0);
+      const mayOwe = this.#mayOwe || (this.#isAdmitted && this.#counts.matches > 0);
       if (this.#state === "closed" || mayOwe) return;
       this.#part = { ...this.#part, isRepeatable: false };
       this.#close();

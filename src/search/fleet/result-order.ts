@@ -1,3 +1,4 @@
+import { callAfter, type PendingCall } from "../../base/deadline.js";
 import { workInSteps } from "../../base/yielding.js";
 import type { Repository } from "../../model/repository.js";
 import type { RankedDocument } from "../../protocol/rank-messages.js";
@@ -37,6 +38,8 @@ export interface OrderedSource {
   passOn(): boolean;
   /** Tells how many shards of all sources share the budget of ranking. */
   share(shardCount: number): void;
+  /** Gives up its node, unless something else keeps it from saying how many shards it would rank. Must not throw. */
+  giveUpRanking(): void;
 }
 
 /** Messages are passed on for so long, at least one; then other work has its share of the main thread. */
@@ -62,6 +65,8 @@ export class ResultOrder {
   readonly #onPassedOn: () => void;
   /** Of all, once they have said it. */
   #sum: number | undefined;
+  /** The times at which the sources that have not said it are given up. */
+  readonly #waits: readonly PendingCall[];
   /** Sources that may have something to pass on. */
   readonly #awake = new Set<number>();
   #isScheduled = false;
@@ -70,9 +75,16 @@ export class ResultOrder {
 
   /**
    * `othersInTurn` tells that also results without an order are passed on source by source, because they share a limit. `onPassedOn` is
-   * called when some results were passed on, and must not throw.
+   * called when some results were passed on, and must not throw. So many milliseconds after now, sources are given up for which the
+   * others wait before they rank.
    */
-  constructor(first: OrderKey, othersInTurn: boolean, onPassedOn: () => void) {
+  constructor(
+    first: OrderKey,
+    othersInTurn: boolean,
+    onPassedOn: () => void,
+    { rankWaitsMs = [] }: { readonly rankWaitsMs?: readonly number[] } = {},
+  ) {
+    this.#waits = rankWaitsMs.map((ms) => callAfter(ms, () => this.#giveUpRanking()));
     this.first = first;
     this.#othersInTurn = othersInTurn;
     this.#onPassedOn = onPassedOn;
@@ -145,7 +157,13 @@ export class ResultOrder {
       sum += count;
     }
     this.#sum = sum;
+    for (const wait of this.#waits) wait.cancel();
     for (const one of this.#sources) one.share(sum);
+  }
+
+  #giveUpRanking(): void {
+    for (const [source, count] of this.#rankable.entries())
+      if (count === undefined) this.#sources[source].giveUpRanking();
   }
 
   /** The source may have something to pass on: it is asked after whatever calls this. */

@@ -446,7 +446,7 @@ export class LocalSource implements SearchSource {
     const { lane } = limits;
     const { client, debug } = request;
     const search = { id, environment: this.#services, view, control, lane, client, debug, slices: this.#slices };
-    return new RankedPass({ ...search, sharedShards }, work);
+    return new RankedPass({ ...search, sharedShards, keptMatches: this.#search.rankedMatchesMax }, work);
   }
 
   async #searchPhases(phases: PhaseQueue): Promise<void> {

@@ -58,6 +58,8 @@ export interface PassSearch {
    * and no other one is counted before they are sent.
    */
   readonly sharedShards?: number | undefined;
+  /** Documents are kept for so many matches; absent for those that may be shown. */
+  readonly keptMatches?: number | undefined;
 }
 
 /** The results to send first, and what is left to search. */
@@ -103,7 +105,8 @@ export class RankedPass {
     this.#search = search;
     this.#work = work;
     this.#isAlone = mayBeSmall(work) || mustStayAlone(search.environment.scheduler, search.lane);
-    this.#budget = shareBudget(search.sharedShards ?? work.rows.length, work.options);
+    const budget = shareBudget(search.sharedShards ?? work.rows.length, work.options);
+    this.#budget = { ...budget, keptMatches: search.keptMatches ?? budget.keptMatches };
     this.#board = takeBoard();
   }
 

@@ -68,6 +68,8 @@ export interface SourcedSearch {
   readonly marks?: MarkOptions | undefined;
   /** As in `SearchOptions`. */
   readonly batchBytesMax?: number | undefined;
+  /** Ranked documents are kept for so many matches; absent for those that may be shown. */
+  readonly rankedMatchesMax?: number | undefined;
 }
 
 /** What the root of a search gives its sources. */

@@ -150,7 +150,7 @@ function site(
   const order = new ResultOrder([sections.others], isShared(limits), () => source.goOn());
   const shares: number[] = [];
   const share = (shardCount: number) => void shares.push(shardCount);
-  const other = isWaiting ? order.join({ passOn: () => false, share }) : undefined;
+  const other = isWaiting ? order.join({ passOn: () => false, giveUpRanking: () => undefined, share }) : undefined;
   const source: SearchSource = new RemoteSource(
     { request, plan: plan(query), limits, control, claims: undefined, startedMs: 0 },
     root,
@@ -878,6 +878,42 @@ t.test("nobody goes on behind counts without marks", async (t) => {
   await nothing.breakOff();
   t.same(nothing.nodes, ["leaf0", "failover", "leaf1"], "behind nothing, another goes on");
   nothing.source.giveUp();
+});
+
+t.test("a replica sends the rest of what was counted, although others have reached the limit", async (t) => {
+  for (const hasFoundMore of [false, true]) {
+    const { say, breakOff, control, ended, batches, heard, source, nodes } = site("x", new Map(), false, 2);
+    await say(prepared("x"));
+    const [head, body] = marked(idBase, 4, 7);
+    body.writeUInt32LE(4, body.length - 8);
+    body.writeUInt32LE(1, body.length - 4);
+    await say({ ...head, at: [sections.ranked, -1, 0, 0, "r", "a", 0], document: 0 }, body);
+    await breakOff();
+    t.same(nodes, ["leaf0", "failover", "leaf1"]);
+    t.match(
+      heard.findLast(({ kind }) => kind === "ask"),
+      { rankedMatchesMax: 10 },
+      "it keeps the documents that the first one would",
+    );
+    await say(prepared("x"));
+    control.addMatches(8);
+    control.stopAtLimit();
+    source.goOn();
+    if (hasFoundMore) {
+      // The result is not one of its best, and it has counted another one before it heard of the limit.
+      await say({ ...batch(1), tally: tally([[2 * idBase + 1, "r", "", 1, ""]]) }, "{}");
+      await say({ kind: "state", counts: counts(1), isParked: true });
+      t.match(heard.at(-1), { kind: "again", matchCountMax: 0 });
+      await say({ kind: "restarted" });
+    }
+    const rest = tally([[2 * idBase + 1, "r", "", 0, ""]]);
+    await say({ ...batch(0), tally: { ...rest, contentMatches: 0 } }, '{"repositoryID":1,"rest":1}');
+    await say(end("x", 0));
+    await ended;
+    t.equal(batches.length, 2, "the rest");
+    t.equal(control.matchCount, 10);
+    t.same(source.part({ all: false, options: new Set() }, true).failures.count, 0);
+  }
 });
 
 t.test("a replica is told which repositories and directories are counted within a limit", async (t) => {

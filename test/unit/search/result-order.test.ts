@@ -9,7 +9,11 @@ function orderOf(count: number, othersInTurn: boolean, first: OrderKey = [sectio
   const order = new ResultOrder(first, othersInTurn, () => undefined);
   const shares: [number, number][] = [];
   for (let i = 0; i < count; i++)
-    order.join({ passOn: () => false, share: (shardCount) => void shares.push([i, shardCount]) });
+    order.join({
+      passOn: () => false,
+      giveUpRanking: () => undefined,
+      share: (shardCount) => void shares.push([i, shardCount]),
+    });
   const turns = (): readonly number[] => [...Array(count).keys()].filter((i) => order.isTurn(i));
   return { order, shares, turns };
 }

@@ -15,7 +15,7 @@ import type { SourceRoot } from "../../../src/search/source/search-source.js";
 import type { FrameReceiver } from "../../../src/wire/frame-channel.js";
 import { ProcessorWatch } from "../../support/processor-time.js";
 import { fc, runs, seed } from "../../support/property.js";
-import { settled } from "../../support/test-clock.js";
+import { settled, TestClock } from "../../support/test-clock.js";
 
 // What the nodes of a search say is passed on in one order, in steps, and what waits for its turn has a bound.
 
@@ -164,7 +164,7 @@ class FakeLeaf implements Channel {
 }
 
 /** The sources of one search, each of which has a leaf. */
-function fleet(query: string, all: readonly Findings[], defaultCount: number) {
+function fleet(query: string, all: readonly Findings[], defaultCount: number, rankWaitsMs: readonly number[] = []) {
   const request = ownRequest(query, operatorViewer, "");
   const limits = searchLimits(plan(query), request, { defaultCount, defaultTimeoutMs: 1000, maxTimeoutMs: 1000 });
   const control = ControlBlock.allocate(1, mib, 1);
@@ -194,7 +194,7 @@ function fleet(query: string, all: readonly Findings[], defaultCount: number) {
     stopped: new Promise(() => undefined),
     late: { all: false, options: new Set() },
   };
-  const order = new ResultOrder([sections.repositories], isShared(limits), advanced);
+  const order = new ResultOrder([sections.repositories], isShared(limits), advanced, { rankWaitsMs });
   const heads: HeldHeads = { byteCount: 0, tallied: undefined };
   const logged: unknown[] = [];
   const log = Object.assign(silentLog(), { warn: (fields: object, said: string) => void logged.push([fields, said]) });
@@ -283,6 +283,30 @@ t.test("results without an order are passed on while the first node is silent, w
   t.ok(heldMost > 16 * mib && heldMost <= (16 + 12 + 4) * mib, `${heldMost} bytes were held`);
   for (const source of sources) source.giveUp();
   t.equal(heads.byteCount, 0);
+});
+
+t.test("nodes that are not ready to rank in time are given up, and no others", async (t) => {
+  const clock = new TestClock(t);
+  const ranked = [[3, 1]] as const;
+  const all = [few(200, { ranked }), few(200, { ranked }), few(200, { ranked, repositories: 2 })];
+  const site = fleet("x", all, 10, [500, 750]);
+  const { leaves, passed, logged, sources } = site;
+  const [, slow] = leaves;
+  const others = leaves.filter((leaf) => leaf !== slow);
+  slow.sayNext();
+  await fill(others);
+  await clock.advance(499);
+  await fill(others);
+  t.same([passed.length, logged.length], [0, 0], "its repositories may come before those of the third node");
+  await clock.advance(1);
+  await fill(others);
+  t.match(logged, [[{ node: "n1" }, /not ready to rank/]]);
+  t.match(sources[1].part().failures.first, [/^node n1 was not searched completely: it was not ready to rank/]);
+  t.equal(passed.length, 4, "two repositories and two documents");
+  await clock.advance(1_000);
+  await fill(others);
+  t.ok(site.isEnded());
+  t.equal(logged.length, 1, "whoever waited for its turn was not given up");
 });
 
 /** Heads that may be held: of all, of the first source, of the one that completes a tally, and the message that is too much. */
