@@ -40,14 +40,16 @@ export class ObjectShards implements NodeShards {
   async storeSymbols(id: number, record: SymbolRecord): Promise<SymbolRecord> {
     return {
       ...record,
-      object: await this.#storeOne("symbols", { id, checksum: record.checksum, storedBytes: record.storedBytes }),
+      object: await this.#storeOne("symbols", { ...record, id }),
     };
   }
 
   async #storeOne(
     value: ObjectKind,
-    { id, checksum, storedBytes }: Pick<ShardRecord, "id" | "checksum" | "storedBytes">,
+    { id, checksum, storedBytes, object }: Pick<ShardRecord, "id" | "checksum" | "storedBytes" | "object">,
   ): Promise<string> {
+    // The task that has written it has stored it, too.
+    if (object !== undefined) return object;
     const key = `${value} ${id} ${checksum}`;
     const known = this.#stored.get(key);
     if (known !== undefined) return known;

@@ -4,6 +4,7 @@ import type { Kernel } from "../native/kernel/kernel.js";
 import { ShardBuilder, type DocumentInput } from "../shard/shard-builder.js";
 import type { KnownSymbols } from "../shard/symbols/known-symbols.js";
 import { ShardReader } from "../shard/shard-reader.js";
+import type { ObjectKind } from "../objects/object-store.js";
 import type { ShardStore } from "../store/shard-store.js";
 
 /**
@@ -16,6 +17,8 @@ const shardContentBytes = 64 * 1024 * 1024;
 export interface ShardSink extends Pick<ShardStore, "put" | "putSymbols"> {
   /** Called before a shard with this much text is built, which blocks the thread. */
   readonly onBuild: (contentBytes: number) => void;
+  /** Stores what was written where the other nodes of a fleet find it, too; resolves with its name there. Undefined on a single host. */
+  readonly share?: ((kind: ObjectKind, bytes: Buffer) => Promise<string>) | undefined;
 }
 
 /**
@@ -32,6 +35,8 @@ export class ShardOutput {
   readonly #store: ShardSink;
   readonly #shardIds: Int32Array;
   #symbols: KnownSymbols | undefined;
+  /** Settles when the last shard is shared, while the next one is filled. */
+  #sharing: Promise<void> = Promise.resolve();
 
   /** Word 0 of `shardIds` is the next free id, shared by all writers of shards. */
   constructor(kernel: Kernel, store: ShardSink, shardIds: Int32Array) {
@@ -57,7 +62,7 @@ export class ShardOutput {
   }
 
   async addContent(oid: string, content: Uint8Array): Promise<number> {
-    if (!this.#builder.isEmpty && this.#builder.contentBytes + content.length > shardContentBytes) await this.flush();
+    if (!this.#builder.isEmpty && this.#builder.contentBytes + content.length > shardContentBytes) await this.#write();
     return this.#builder.addContent(oid, content);
   }
 
@@ -69,8 +74,13 @@ export class ShardOutput {
     this.#builder.addSkipped(document);
   }
 
-  /** Writes the open shard, if it contains anything. */
+  /** Writes the open shard, if it contains anything. All records are complete then. */
   async flush(): Promise<void> {
+    await this.#write();
+    await this.#sharing;
+  }
+
+  async #write(): Promise<void> {
     if (this.#builder.isEmpty) return;
     const { contentBytes, documentCount } = this.#builder;
     this.#store.onBuild(contentBytes);
@@ -80,7 +90,7 @@ export class ShardOutput {
     await this.#store.put([{ id, bytes }]);
     const symbols = this.#symbols?.symbolsOf(reader, this.#kernel);
     if (symbols !== undefined) await this.#store.putSymbols([{ id, bytes: symbols.bytes }]);
-    this.records.push({
+    const at = this.records.push({
       id,
       checksum: reader.checksum,
       storedBytes: bytes.length,
@@ -89,5 +99,23 @@ export class ShardOutput {
       repositoryIds: [...reader.repositories],
       ...(symbols === undefined ? {} : { symbols: symbols.record }),
     });
+    if (this.#store.share === undefined) return;
+    // One at a time: each is as large as a shard.
+    await this.#sharing;
+    this.#sharing = this.#share(at - 1, bytes, symbols?.bytes);
+    // Whoever waits for it gets the failure.
+    this.#sharing.catch(() => undefined);
+  }
+
+  /** The record gets the names of what is stored. */
+  async #share(at: number, bytes: Buffer, symbols: Buffer | undefined): Promise<void> {
+    const { share } = this.#store;
+    const record = this.records[at];
+    if (share === undefined || record === undefined) return;
+    const named = { ...record, object: await share("shard", bytes) };
+    this.records[at] =
+      symbols === undefined || named.symbols === undefined
+        ? named
+        : { ...named, symbols: { ...named.symbols, object: await share("symbols", symbols) } };
   }
 }

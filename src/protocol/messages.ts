@@ -1,3 +1,4 @@
+import type { ObjectSettings } from "../objects/open-objects.js";
 import type { MessagePort } from "node:worker_threads";
 import type { SerializedError } from "../base/errors.js";
 import type { SymbolFault } from "../model/symbol-failure.js";
@@ -12,6 +13,8 @@ import { assert } from "../base/assert.js";
 export interface WorkerSettings {
   readonly dataFolder: string;
   readonly kernel: "native" | "ts";
+  /** Where shards are stored besides, for the other nodes of a fleet; undefined on a single host. */
+  readonly objects?: ObjectSettings | undefined;
 }
 
 export interface SearchWorkerSettings extends WorkerSettings {

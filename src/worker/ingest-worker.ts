@@ -41,6 +41,7 @@ async function runIngestTask({
 }): Promise<unknown> {
   thread.activity = new TaskActivity(activity);
   thread.activity.enter("starting", 0, "", stepAllowanceMs);
+  if ("stop" in task) thread.stop = task.stop;
   const beats = callEvery(beatMs, () => thread.activity.beat());
   try {
     return await run(task);

@@ -47,10 +47,9 @@ export async function openSharedIndex(
   const database = readDatabaseOptions(fleet, true);
   const objects = readObjectOptions(fleet, true);
   if (database === undefined || objects === undefined || later === undefined) return undefined;
-  const [{ SharedIndex }, { readIdentityFile }, { usualObjectLimits }] = await Promise.all([
+  const [{ SharedIndex }, { readIdentityFile }] = await Promise.all([
     import("../../fleet/shared-index.js"),
     import("../../fleet/node-identity.js"),
-    import("../../objects/object-store.js"),
   ]);
   const identity = readIdentityFile(data);
   if (identity === undefined)
@@ -65,7 +64,7 @@ export async function openSharedIndex(
     );
   const index = new SharedIndex({
     database,
-    objects: { ...objects, limits: usualObjectLimits },
+    objects,
     dataFolder: data,
     identity,
     fleetName: fleet.id,

@@ -38,6 +38,7 @@ import { LineFile } from "../../store/line-file.js";
 import { SyncActivities } from "../../sync/services/activity.js";
 import { SyncManager } from "../../sync/sync-manager.js";
 import { Backups } from "./backup.js";
+import { readObjectOptions } from "../config/fleet-options.js";
 import { LaterManifest } from "./later-manifest.js";
 import { watchGauges } from "./gauges.js";
 import type { ResolvedOptions } from "../config/options.js";
@@ -122,7 +123,10 @@ export function createParts(options: ResolvedOptions, files: CatalogSnapshots, l
   const read = new ReadPool(readSettings, options.readers, options.clients.sharePercent, pools);
   const activities = new SyncActivities(catalog);
   const { workers, maxHeapBytes } = options.index;
-  const ingest = new IngestPool(settings, workers, maxHeapBytes, pools, (progress) => activities.record(progress));
+  const objects = readObjectOptions(options.fleet, true);
+  const ingest = new IngestPool({ ...settings, objects }, workers, maxHeapBytes, pools, (progress) =>
+    activities.record(progress),
+  );
   const threads = { search, read, ingest };
   const scheduler = new SliceScheduler(options.workers, pressure);
   const isSearching = (): boolean => searcher.isSearching;

@@ -3,6 +3,7 @@ import { ShardOutput, type ShardSink } from "../../indexer/shard-output.js";
 import type { Kernel } from "../../native/kernel/kernel.js";
 import { loadKernel } from "../../native/kernel/load.js";
 import type { WorkerSettings } from "../../protocol/messages.js";
+import type { ObjectKind } from "../../objects/object-store.js";
 import { TaskActivity } from "../../protocol/task-activity.js";
 import { ShardStore } from "../../store/shard-store.js";
 
@@ -15,6 +16,8 @@ export class IngestThread {
   readonly guardedStore: ShardSink & Pick<ShardStore, "putSymbols" | "remove">;
   /** The activity of the running task. */
   activity = new TaskActivity();
+  /** Word 0 stops it. */
+  stop: Int32Array = new Int32Array(1);
 
   constructor(settings: WorkerSettings) {
     this.dataFolder = settings.dataFolder;
@@ -26,9 +29,17 @@ export class IngestThread {
         for (const { id } of shards) this.activity.recordShard(id);
         return this.#writing(() => this.store.put(shards));
       },
+      share: settings.objects && ((kind, bytes) => this.#share(settings.objects, kind, bytes)),
       putSymbols: (symbols) => this.#writing(() => this.store.putSymbols(symbols)),
       remove: (ids) => this.#writing(() => this.store.remove(ids)),
     };
+  }
+
+  /** A single host does not load what it needs. */
+  async #share(settings: WorkerSettings["objects"], kind: ObjectKind, bytes: Buffer): Promise<string> {
+    if (settings === undefined) return "";
+    const { storeObject } = await import("./object-tasks.js");
+    return (await storeObject(settings, kind, bytes, this.stop)).hash;
   }
 
   async #writing(write: () => Promise<void>): Promise<void> {

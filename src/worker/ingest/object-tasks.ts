@@ -1,6 +1,6 @@
 import { assert } from "../../base/assert.js";
 import { TrawlError } from "../../base/errors.js";
-import { hashObject, type ObjectName, type Objects } from "../../objects/object-store.js";
+import { hashObject, type ObjectKind, type ObjectName, type Objects } from "../../objects/object-store.js";
 import { type ObjectSettings, openObjects } from "../../objects/open-objects.js";
 import type { BringObjectTask, StoreObjectTask } from "../../protocol/ingest-messages.js";
 import { type IngestThread, stepAllowanceMs, timeAllowance } from "./ingest-thread.js";
@@ -23,8 +23,18 @@ export async function runStoreObject(thread: IngestThread, task: StoreObjectTask
   const bytes = task.value === "symbols" ? readSymbols(thread, id) : readCopy(thread.store, id);
   thread.activity.allow(stepAllowanceMs + timeAllowance(bytes.length));
   if (task.value !== "symbols") verifyStored(task.shard, task.value === "history", bytes, "headers");
-  const name = hashObject(task.value, bytes);
-  await open(task.objects).put(name, bytes, () => Atomics.load(task.stop, 0) !== 0);
+  return storeObject(task.objects, task.value, bytes, task.stop);
+}
+
+/** Stores bytes as an object; returns its name. */
+export async function storeObject(
+  settings: ObjectSettings,
+  kind: ObjectKind,
+  bytes: Buffer,
+  stop: Int32Array,
+): Promise<ObjectName> {
+  const name = hashObject(kind, bytes);
+  await open(settings).put(name, bytes, () => Atomics.load(stop, 0) !== 0);
   return name;
 }
 
