@@ -101,7 +101,7 @@ export function fleetStatus(configFile: string, isJson: boolean): Promise<string
       records.server(),
       new PartitionRecords(database, onlyPartition).state(),
     ]);
-    const owner = state === undefined || state.isFree ? "" : (state.holder.split("/")[0] ?? "");
+    const owner = state === undefined || state.freeInMs < 0 ? "" : (state.holder.split("/")[0] ?? "");
     const version = state?.version ?? 0;
     if (isJson) return JSON.stringify({ name, owner, version, server, nodes });
     const standby =

@@ -68,6 +68,9 @@ export class Database implements Transaction {
   readonly #checked = new WeakSet<PoolClient>();
   #waitingCount = 0;
   #isClosed = false;
+  /** The connection on which hints come. */
+  #listener: PoolClient | undefined;
+  #endListening: () => void = () => undefined;
 
   /** Called when another server has taken over the database. */
   onTakenOver: (timeline: Timeline) => void = () => undefined;
@@ -159,6 +162,41 @@ export class Database implements Transaction {
     }
   }
 
+  /**
+   * Tells who listens that something has changed: a hint, which may be lost. It is a statement of its own, since in the transaction
+   * of a change it would take a lock of the whole server until that is durable.
+   */
+  async hint(): Promise<void> {
+    await this.query("select pg_notify($1, '')", [this.#channel]);
+  }
+
+  get #channel(): string {
+    return `${this.#settings.schema}_changes`;
+  }
+
+  /** Calls `onHint` for each hint, on a connection of its own, until `close`. Does nothing while that is there. */
+  async listen(onHint: () => void): Promise<void> {
+    if (this.#listener !== undefined || this.#isClosed) return;
+    const client = await this.#connect();
+    const end = (): void => {
+      if (this.#listener !== client) return;
+      this.#listener = undefined;
+      client.removeListener("notification", onHint);
+      client.release(true);
+    };
+    this.#listener = client;
+    this.#endListening = end;
+    client.on("notification", onHint);
+    client.once("end", end);
+    client.once("error", end);
+    try {
+      await client.query(`listen ${this.#channel}`);
+    } catch (error) {
+      end();
+      throw toFailure(error, false);
+    }
+  }
+
   async #connect(): Promise<PoolClient> {
     if (this.#isClosed) throw new TrawlError("shutting-down", "the connections to the database are closed");
     const { waitingMax, address } = this.#settings;
@@ -216,6 +254,7 @@ export class Database implements Transaction {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    this.#endListening();
     await this.#pool.end();
   }
 }

@@ -24,16 +24,6 @@ export interface NodeRecord {
   readonly failure: string;
 }
 
-/** Who changes the index, and where it stands. */
-export interface OwnerRecord {
-  /** NAME/BOOT of the node; "" if there was none. */
-  readonly holder: string;
-  readonly epoch: number;
-  readonly version: number;
-  /** Whether nobody may change it now. */
-  readonly isFree: boolean;
-}
-
 /** What of the server an operator should know. */
 export interface ServerRecord {
   readonly timeline: number;

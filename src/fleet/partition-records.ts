@@ -8,8 +8,8 @@ export interface PartitionState {
   readonly epoch: number;
   readonly timeline: number;
   readonly nextRepositoryId: number;
-  /** Whether nobody has the lease, by the clock of the database. */
-  readonly isFree: boolean;
+  /** How long somebody has the lease, by the clock of the database; not above 0 if nobody has it. */
+  readonly freeInMs: number;
 }
 
 /** A shard as the database has it; its id is another one on each node. */
@@ -88,7 +88,8 @@ put_shards as (
 select version::float8 as version from flipped`;
 
 const stateSql = `select version::float8 as version, flip_id, holder, epoch::float8 as epoch, current_timeline() as timeline,
-  next_repository_id::float8 as next_repository_id, until < clock_timestamp() as is_free from partition where id = $1`;
+  next_repository_id::float8 as next_repository_id, (1000 * extract(epoch from greatest(until, clock_timestamp() - interval '1 s') - clock_timestamp()))::float8 as free_in
+  from partition where id = $1`;
 
 /** The manifest of one partition, in the database. */
 export class PartitionRecords {
@@ -98,6 +99,11 @@ export class PartitionRecords {
   constructor(database: Database, partition: number) {
     this.#database = database;
     this.partition = partition;
+  }
+
+  /** Calls `onHint` soon after each flip, as far as hints come. */
+  async listen(onHint: () => void): Promise<void> {
+    await this.#database.listen(onHint);
   }
 
   async state(): Promise<PartitionState | undefined> {
@@ -121,6 +127,8 @@ export class PartitionRecords {
       flip.removedShards,
       flip.nextRepositoryId,
     ]);
+    // Who misses it looks within a second.
+    if (rows.length > 0) void this.#database.hint().catch(() => undefined);
     return rows.length > 0;
   }
 
@@ -229,7 +237,7 @@ function toState(row: Row): PartitionState {
     epoch: Number(row["epoch"]),
     timeline: Number(row["timeline"]),
     nextRepositoryId: Number(row["next_repository_id"]),
-    isFree: row["is_free"] === true,
+    freeInMs: Number(row["free_in"]),
   };
 }
 

@@ -26,6 +26,9 @@ export interface ReplicaServices {
 const keptSeconds = 3_600;
 const forgetMs = 600_000;
 
+/** Between two looks, also when a lease ends. */
+const lookMsMin = 20;
+
 /** Nodes do not all ask at the same moment: a pause is shorter by up to this share. */
 const jitterShare = 0.2;
 
@@ -48,6 +51,8 @@ export class Replica {
   /** When flips were last forgotten. */
   #forgotten = elapsedNow();
   #hasFollowed = false;
+  /** Whether somebody has said that something has changed. */
+  #isHinted = false;
   #wasOwner = false;
   /** What was last logged. */
   #failure = "";
@@ -98,12 +103,30 @@ export class Replica {
 
   #lookAgain(delayMs: number): void {
     if (this.#isClosed) return;
-    this.#lookCall = callAfter(delayMs, () => {
+    this.#lookCall = callAfter(this.#isHinted ? 0 : delayMs, () => {
+      this.#lookCall = undefined;
+      this.#isHinted = false;
+      let freeInMs: number | undefined;
       this.#looking = this.#look()
-        .then(() => this.#succeed())
+        .then((ms) => {
+          freeInMs = ms;
+          this.#succeed();
+        })
         .catch((error: unknown) => this.#fail(error))
-        .finally(() => this.#lookAgain(this.#services.pollMs * (1 - jitterShare * Math.random())));
+        .finally(() => {
+          const usualMs = this.#services.pollMs * (1 - jitterShare * Math.random());
+          this.#lookAgain(Math.max(lookMsMin, Math.min(usualMs, freeInMs ?? usualMs)));
+        });
     });
+  }
+
+  /** Something has changed: the next look is now, or follows the one that is running. */
+  #hint(): void {
+    this.#isHinted = true;
+    const call = this.#lookCall;
+    if (call === undefined) return;
+    call.cancel();
+    this.#lookAgain(0);
   }
 
   async #beat(): Promise<void> {
@@ -125,17 +148,22 @@ export class Replica {
     }
   }
 
-  async #look(): Promise<void> {
+  /** Resolves with how long nothing can change that matters more than a second; undefined if that is not known. */
+  async #look(): Promise<number | undefined> {
     const { manifest, records, metrics } = this.#services;
     await this.#identify();
+    // Without hints it is a second later.
+    if (!manifest.isOwner) await records.listen(() => this.#hint()).catch(() => undefined);
     const state = await records.state();
     const { version, flipId } = manifest.position;
     this.#owner = state?.holder ?? "";
     metrics.fleetVersionsBehind.set(Math.abs((state?.version ?? 0) - version));
     if (state !== undefined && (state.version !== version || state.flipId !== flipId)) await manifest.follow();
     this.#hasFollowed = true;
-    if (!manifest.isOwner && this.#mayOwn && (state === undefined || state.isFree)) await manifest.claim();
+    if (!manifest.isOwner && this.#mayOwn && (state === undefined || state.freeInMs < 0)) await manifest.claim();
     this.#announce();
+    // It is taken as soon as it is free.
+    return manifest.isOwner || state === undefined || state.freeInMs < 0 ? undefined : state.freeInMs + 1;
   }
 
   get #mayOwn(): boolean {

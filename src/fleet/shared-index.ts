@@ -30,7 +30,7 @@ export interface SharedIndexServices extends ObjectTaskServices {
   readonly metrics: Metrics;
 }
 
-/** One query of each node per second, which finds one row. */
+/** One query of each node per second, which finds one row: hints come sooner, and may be lost. */
 const pollMs = 1_000;
 
 /** All repositories are in one partition. */
