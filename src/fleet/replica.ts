@@ -15,6 +15,8 @@ export interface ReplicaServices {
   /** Of the table of names. */
   readonly nameLeases: Leases;
   readonly fleet: FleetRecords;
+  /** Makes sure that the database is that of the fleet. */
+  readonly prepare: () => Promise<void>;
   readonly node: { readonly id: string; readonly program: string };
   readonly leaseMs: number;
   readonly pollMs: number;
@@ -151,6 +153,7 @@ export class Replica {
   /** Resolves with how long nothing can change that matters more than a second; undefined if that is not known. */
   async #look(): Promise<number | undefined> {
     const { manifest, records, metrics } = this.#services;
+    await this.#services.prepare();
     await this.#identify();
     // Without hints it is a second later.
     if (!manifest.isOwner) await records.listen(() => this.#hint()).catch(() => undefined);

@@ -3,7 +3,7 @@ import { errorMessage, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import type { Metrics } from "../base/metrics.js";
 import type { Catalog } from "../catalog/catalog.js";
-import { Database, DatabaseError, type DatabaseSettings } from "../database/database.js";
+import { Database, type DatabaseSettings } from "../database/database.js";
 import { Leases } from "../database/leases.js";
 import { migrate } from "../database/migrations.js";
 import { schema } from "../database/schema.js";
@@ -33,6 +33,9 @@ export interface SharedIndexServices extends ObjectTaskServices {
 /** One query of each node per second, which finds one row: hints come sooner, and may be lost. */
 const pollMs = 1_000;
 
+/** The codes of errors that a database may have for a while. */
+const passing: ReadonlySet<string> = new Set(["storage", "overloaded", "shutting-down"]);
+
 /** All repositories are in one partition. */
 export const onlyPartition = 0;
 
@@ -56,6 +59,7 @@ export class SharedIndex {
   readonly #services: SharedIndexServices;
   readonly #database: Database;
   readonly #fleet: FleetRecords;
+  #isPrepared = false;
   readonly manifest: SharedManifest;
   readonly replica: Replica;
   readonly shards: ObjectShards;
@@ -82,6 +86,7 @@ export class SharedIndex {
       leases,
       nameLeases: new Leases(this.#database, "lease", holder, leaseMs),
       fleet: this.#fleet,
+      prepare: () => this.#prepare(),
       node: { id: identity.node, program },
       leaseMs,
       pollMs,
@@ -92,31 +97,39 @@ export class SharedIndex {
 
   /**
    * Looks whether the database is that of the fleet. Throws `conflict`, `bad-config` or `format-version` if the daemon should not start; a
-   * database that does not answer is no reason.
+   * database that does not answer is no reason: it is looked at again before anything of it is followed.
    */
   async check(): Promise<void> {
-    const { identity, fleetName, log } = this.#services;
+    const { log } = this.#services;
     try {
-      await migrate(this.#database, schema);
-      const { id } = await this.#fleet.require(fleetName);
-      if (id !== identity.fleet)
-        throw new TrawlError(
-          "conflict",
-          "the data directory is that of a node of another fleet with the same name: use an empty one, and `trawl fleet join`",
-        );
-      await this.#remember();
-      const { isSynchronous, standbyCount } = await this.#fleet.server();
-      if (standbyCount > 0 && !isSynchronous)
-        log.warn(
-          "the database has a standby that is not synchronous: if it takes over, changes may be lost that were confirmed",
-        );
+      await this.#prepare();
     } catch (error) {
-      if (!(error instanceof DatabaseError) && error instanceof TrawlError && error.code !== "storage") throw error;
+      if (error instanceof TrawlError && !passing.has(error.code)) throw error;
       log.warn(
         { error: errorMessage(error) },
         "the database of the fleet cannot be asked: the index is searched as it is here",
       );
     }
+  }
+
+  /** Once, when the database answers. */
+  async #prepare(): Promise<void> {
+    if (this.#isPrepared) return;
+    const { identity, fleetName, log } = this.#services;
+    await migrate(this.#database, schema);
+    const { id } = await this.#fleet.require(fleetName);
+    if (id !== identity.fleet)
+      throw new TrawlError(
+        "conflict",
+        "the data directory is that of a node of another fleet with the same name: use an empty one, and `trawl fleet join`",
+      );
+    await this.#remember();
+    const { isSynchronous, standbyCount } = await this.#fleet.server();
+    if (standbyCount > 0 && !isSynchronous)
+      log.warn(
+        "the database has a standby that is not synchronous: if it takes over, changes may be lost that were confirmed",
+      );
+    this.#isPrepared = true;
   }
 
   /** Writes down which database this node has seen, so that it never follows an earlier one after a new start. */
