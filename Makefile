@@ -1,7 +1,7 @@
 # `make help` lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build bundle watch test test-fast check format fuzz history-oracle faults fleet-test soak asan-test mutate-native config layers graphql openapi languages bench bench-quick deb deb-test systemd-test image image-test arm64-test release test-debian12 test-debian13 clean node install nodegit package-tools kernel typescript web web-tests client
+.PHONY: help run build bundle watch test test-fast check format fuzz history-oracle faults fleet-demo fleet-test soak asan-test mutate-native config layers graphql openapi languages bench bench-quick deb deb-test systemd-test image image-test arm64-test release test-debian12 test-debian13 clean node install nodegit package-tools kernel typescript web web-tests client
 MAKEFLAGS += --no-print-directory
 
 # Native packages are compiled from source (scripts/compile-native.mjs). By default node-gyp uses one core. With ccache a second build
@@ -43,6 +43,7 @@ help:
 	@echo "make mutate-native    a test fails without each bound that native code checks; FILTER=pack-file"
 	@echo "make history-oracle   searches of the histories of REPOS=\"PATH...\" equal git's; QUERIES=N, SEED=N, COMMITS=N"
 	@echo "make faults           fault-injection tests with large counts; TESTS=, FAULTS=0.1, MINUTES=5"
+	@echo "make fleet-demo       three nodes with one index on this machine: a search, a killed node, a complete answer; needs PostgreSQL"
 	@echo "make fleet-test       three nodes in network namespaces of their own: answers, failovers, cost, in a few minutes; needs root; ONLY=hop"
 	@echo "make soak             an hour with one commit per second; MINUTES=5"
 	@echo "make config           regenerate config/ from src/daemon/config/options.ts"
@@ -177,6 +178,9 @@ history-oracle: build
 
 faults: build
 	@TESTS="$(TESTS)" FAULTS="$(or $(FAULTS),1)" MINUTES="$(MINUTES)" node dist/test/faults/main.js
+
+fleet-demo: bundle
+	@TAP_TIMEOUT=3600 node dist/test/fleet/demo.js
 
 fleet-test: build
 	@ONLY="$(ONLY)" node dist/test/fleet/main.js
