@@ -38,7 +38,7 @@ export class IngestThread {
   /** A single host does not load what it needs. */
   async #share(settings: WorkerSettings["objects"], kind: ObjectKind, bytes: Buffer): Promise<string> {
     if (settings === undefined) return "";
-    const { storeObject } = await import("./object-tasks.js");
+    const { storeObject } = await import("./shared-objects.js");
     return (await storeObject(settings, kind, bytes, this.stop)).hash;
   }
 

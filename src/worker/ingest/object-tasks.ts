@@ -1,20 +1,11 @@
 import { assert } from "../../base/assert.js";
 import { TrawlError } from "../../base/errors.js";
-import { hashObject, type ObjectKind, type ObjectName, type Objects } from "../../objects/object-store.js";
-import { type ObjectSettings, openObjects } from "../../objects/open-objects.js";
+import type { ObjectName } from "../../objects/object-store.js";
 import type { BringObjectTask, StoreObjectTask } from "../../protocol/ingest-messages.js";
 import { type IngestThread, stepAllowanceMs, timeAllowance } from "./ingest-thread.js";
+import { openThreadObjects, storeObject } from "./shared-objects.js";
 import { readCopy } from "./symbols-task.js";
 import { verifyStored } from "./upkeep-tasks.js";
-
-/** The store of this thread, with its connections, and how it is reached. */
-let opened: { readonly key: string; readonly objects: Objects } | undefined;
-
-function open(settings: ObjectSettings): Objects {
-  const key = JSON.stringify(settings);
-  if (opened?.key !== key) opened = { key, objects: openObjects(settings) };
-  return opened.objects;
-}
 
 /** Stores a shard, or its symbols, as an object; returns its name. */
 export async function runStoreObject(thread: IngestThread, task: StoreObjectTask): Promise<ObjectName> {
@@ -24,18 +15,6 @@ export async function runStoreObject(thread: IngestThread, task: StoreObjectTask
   thread.activity.allow(stepAllowanceMs + timeAllowance(bytes.length));
   if (task.value !== "symbols") verifyStored(task.shard, task.value === "history", bytes, "headers");
   return storeObject(task.objects, task.value, bytes, task.stop);
-}
-
-/** Stores bytes as an object; returns its name. */
-export async function storeObject(
-  settings: ObjectSettings,
-  kind: ObjectKind,
-  bytes: Buffer,
-  stop: Int32Array,
-): Promise<ObjectName> {
-  const name = hashObject(kind, bytes);
-  await open(settings).put(name, bytes, () => Atomics.load(stop, 0) !== 0);
-  return name;
 }
 
 function readSymbols({ store }: IngestThread, id: number): Buffer {
@@ -57,7 +36,7 @@ export async function runBringObject(
 ): Promise<void> {
   assert(shard.id > 0, "a shard that is brought has an id");
   thread.activity.enter("fetching", 0, "", stepAllowanceMs);
-  const bytes = await open(objects).get(name, () => Atomics.load(stop, 0) !== 0);
+  const bytes = await openThreadObjects(objects).get(name, () => Atomics.load(stop, 0) !== 0);
   thread.activity.allow(stepAllowanceMs + timeAllowance(bytes.length));
   const values = [{ id: shard.id, bytes }];
   if (name.kind === "symbols") return thread.guardedStore.putSymbols(values);
