@@ -37,7 +37,7 @@ import { Profiler } from "./parts/profiler.js";
 import { MetricsServer } from "./parts/metrics-server.js";
 import { describeReaders, findLinked, HostReaders } from "./parts/host-readers.js";
 import { createParts, type DaemonParts } from "./parts/parts.js";
-import { joinFleet, openSharedIndex } from "./parts/fleet-parts.js";
+import { joinFleet, openSharedIndex, warnOfNames } from "./parts/fleet-parts.js";
 import { rereadOptions } from "./config/reread-options.js";
 import type { GraphqlExecutor } from "../graphql/execution/executor.js";
 
@@ -239,8 +239,7 @@ export class Daemon implements Controlled {
     // Nobody can be asked for confirmation at startup: if most of a list is missing, it stays searchable until somebody is.
     if (this.#mayConfigure) await this.sync.moveSecrets();
     await this.#inTurn(async () => {
-      this.#parts.providers.configure(this.#configured.identityProviders);
-      this.#parts.directory.configure(this.#configured.identityProviders);
+      this.#configureProviders(this.#configured);
       this.#parts.providers.start();
       await this.#configureRepositories(this.#configured, { kind: "keep", exempt: undefined });
     });
@@ -320,8 +319,7 @@ export class Daemon implements Controlled {
       const fresh = await rereadOptions(this.#options.typed);
       await this.#reconfigure(fresh, mayRemoveMost);
       this.#parts.contexts.configured = fresh.contexts;
-      this.#parts.providers.configure(fresh.identityProviders);
-      this.#parts.directory.configure(fresh.identityProviders);
+      this.#configureProviders(fresh);
       const result = {
         repositories: fresh.repositories.length,
         contexts: fresh.contexts.length,
@@ -336,6 +334,13 @@ export class Daemon implements Controlled {
       this.#parts.log.error(`the configuration was not changed: ${errorMessage(error)}`);
       throw error;
     }
+  }
+
+  #configureProviders(options: ResolvedOptions): void {
+    const { providers, directory, log } = this.#parts;
+    providers.configure(options.identityProviders);
+    directory.configure(options.identityProviders);
+    warnOfNames(options, log);
   }
 
   /** Restores the previous connections if the configuration is refused. */

@@ -80,6 +80,11 @@ export class Replica {
     return this.#hasFollowed || (this.#failure !== "" && this.#services.manifest.position.version > 0);
   }
 
+  /** Whether it has had all that the database had at a moment since its start. */
+  get hasSeenAll(): boolean {
+    return this.#hasFollowed;
+  }
+
   /** Why the index cannot be changed here. */
   get refusal(): TrawlError {
     const where = this.#owner === "" ? "no node" : `node ${this.#owner.split("/")[0] ?? ""}`;

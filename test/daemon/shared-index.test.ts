@@ -213,6 +213,10 @@ t.test("an object with other bytes is never applied, and the status names it", {
   await until("it has told the others", async () => (await failure()) !== "", undefined, 500);
   t.match(await failure(), /object (?:shard|history)\/[0-9a-f]{2}\/[0-9a-f]{64} cannot be read/);
   t.equal(await late.found("five"), "", "nothing of it is found");
+  const headers = { authorization: `token ${await late.running.addToken("admin")}` };
+  const isTaken = async (): Promise<number> =>
+    (await fetch(new URL("/-/check-username-taken/ann", late.running.url), { headers })).status;
+  t.equal(await isTaken(), 503, "it does not know all readers, whose names are taken");
   await becomes(t, () => late.found("four"), "host/one:d.txt:1", "what it had is, fetched again");
   t.equal(
     await late.running.metric("trawl_shards_damaged_total"),
@@ -220,6 +224,7 @@ t.test("an object with other bytes is never applied, and the status names it", {
   );
   for (const [key, bytes] of added) fleet.server.objects.set(key, bytes);
   await becomes(t, () => late.found("five"), "host/one:e.txt:1", "it follows when the bytes are right");
+  await becomes(t, async () => `${await isTaken()}`, "404", "it knows all readers");
 });
 
 t.test(

@@ -55,6 +55,7 @@ export function findOptionProblems(options: OptionValues, mayReadFiles: boolean)
     ["externalUrl", () => new URL(externalUrl || "http://localhost")],
     ["trustedHosts", () => new TrustedHosts({ listenHost: "localhost", externalUrl: "", trustedHosts, machine: "" })],
     ["trustedOrigins", () => trustedOrigins.map((origin) => requireOrigin(origin, "trustedOrigins"))],
+    ["auth.allowSignup", () => requireNoSignup(options)],
     ["auth.header", () => checkProxyHeader(options)],
     ["auth.headerProxies", () => new ProxyHeader("", auth.headerProxies)],
     ["trustedProxies", () => new ClientAddresses(trustedProxies)],
@@ -82,6 +83,15 @@ export function findOptionProblems(options: OptionValues, mayReadFiles: boolean)
       return [{ key, message: message.startsWith(`${key}:`) ? message : `${key}: ${message}` }];
     }
   });
+}
+
+/** Throws `bad-config` if anybody could take, at one node, the name of a user of another one: the readers of repositories are the same names at all. */
+function requireNoSignup({ auth, fleet }: Pick<OptionValues, "auth" | "fleet">): void {
+  if (auth.allowSignup && fleet.database !== "")
+    throw new TrawlError(
+      "bad-config",
+      "it cannot be used with fleet.database: each node has its own accounts, and all have the same readers of repositories, so whoever signs up at one node could take the name of a reader at another. Make accounts with `trawl user add` at each node, or let an identity provider name them",
+    );
 }
 
 /** Throws `bad-config` for a header that nobody may send, or that means something else. */

@@ -39,6 +39,27 @@ export async function joinFleet(
   return joined;
 }
 
+/**
+ * Warns of what lets different people have one name at different nodes that share an index: accounts are those of a node, and the readers of
+ * repositories are names.
+ */
+export function warnOfNames(
+  { fleet, auth, identityProviders }: Pick<ResolvedOptions, "fleet" | "auth" | "identityProviders">,
+  log: Pick<Log, "warn">,
+): void {
+  if (fleet.database === "") return;
+  for (const { name, signUp, scimToken, trustUsernames } of identityProviders)
+    if (!trustUsernames && (signUp !== "none" || scimToken !== ""))
+      log.warn(
+        { provider: name },
+        "each node of this fleet chooses the names of new accounts itself, so two people may have one name at two nodes, and read what only one of them may: set trustUsernames, or signUp to none",
+      );
+  if (auth.headerSignUp)
+    log.warn(
+      "each node of this fleet makes accounts for whom the proxy names: it must name users by names, and not by addresses, and be the same for all nodes, or two people may have one name at two nodes",
+    );
+}
+
 /** Opens the index that the nodes of a fleet share. Undefined without a database, of which nothing is loaded then. */
 export async function openSharedIndex(
   { fleet, data }: ResolvedOptions,

@@ -8,7 +8,7 @@ import type { ShardRecord } from "../../model/shard-record.js";
 /** The manifest of a node whose fleet has a database, which is opened after everything else was made. */
 export class LaterManifest implements Manifest {
   manifest: Manifest | undefined;
-  replica: Pick<Replica, "isOwner" | "hasFollowed"> | undefined;
+  replica: Pick<Replica, "isOwner" | "hasFollowed" | "hasSeenAll"> | undefined;
 
   /** Opened with the manifest. */
   restore: RestoreShard = () => Promise.reject(new TrawlError("overloaded", "the daemon is starting"));
@@ -19,6 +19,18 @@ export class LaterManifest implements Manifest {
 
   publish<Change extends CatalogChange>(makeChange: () => Change | Promise<Change>): Promise<Change> {
     return this.#opened.publish(makeChange);
+  }
+
+  /**
+   * Throws `overloaded` before this node has had all that the database has: it may not know all readers of repositories then, and a name
+   * that is free here may be theirs.
+   */
+  requireReaders(): void {
+    if (this.replica?.hasSeenAll !== true)
+      throw new TrawlError(
+        "overloaded",
+        "this node does not know yet which names the readers of repositories have, so nobody can take one: try again in a moment, and see whether the database of the fleet can be reached",
+      );
   }
 
   get #opened(): Manifest {

@@ -239,11 +239,14 @@ function userAgent(): string {
 
 function createProviders(
   { auth, data }: ResolvedOptions,
-  { accounts, audit, catalog, log }: Pick<DaemonParts, "accounts" | "audit" | "catalog" | "log">,
+  { accounts, audit, catalog, later, log }: Pick<DaemonParts, "accounts" | "audit" | "catalog" | "later" | "log">,
 ): ProviderSignIn {
   return new ProviderSignIn(accounts, audit, log, {
     sessionLifetimeMs: auth.sessionDays * 86_400_000,
-    isReserved: (name) => catalog.isReader(name),
+    isReserved: (name) => {
+      later?.requireReaders();
+      return catalog.isReader(name);
+    },
     sealed: new SealedTexts(join(data, "session-key")),
     load: async (config) => {
       const { IdentityProvider } = await import("../../account/sign-in/identity-provider.js");

@@ -90,7 +90,13 @@ export function addSignInRoutes(server: HttpServer, services: SignInServices): v
     const tell = (isSiteAdmin: boolean): void => {
       const waitMs = isSiteAdmin ? 0 : signIn.nameCheckWaitMs(toSender(request));
       if (waitMs > 0) return replyTooManyNames(response, waitMs);
-      response.reply(services.isNameTaken(request.params["NAME"] ?? "") ? 200 : 404, plainText, "");
+      let isTaken: boolean;
+      try {
+        isTaken = services.isNameTaken(request.params["NAME"] ?? "");
+      } catch (error) {
+        return replyExpected(response, error);
+      }
+      response.reply(isTaken ? 200 : 404, plainText, "");
     };
     if (entry.kind === "refused") {
       return entry.wantsSignIn && signIn.allowSignup ? tell(false) : refuse(response, entry);
@@ -138,10 +144,15 @@ function formHandler(origins: Pick<Origins, "trusts">, handler: FormHandler): Ha
     try {
       await handler(new Form(request.body), request, response);
     } catch (error) {
-      if (!(error instanceof TrawlError) || error.httpStatus === 500) throw error;
-      response.replyError(error.httpStatus, error.code, error.message);
+      replyExpected(response, error);
     }
   };
+}
+
+/** Throws what is a fault of ours. */
+function replyExpected(response: HttpResponse, error: unknown): void {
+  if (!(error instanceof TrawlError) || error.httpStatus === 500) throw error;
+  response.replyError(error.httpStatus, error.code, error.message);
 }
 
 export function isForeign(origins: Pick<Origins, "trusts">, { headers }: HttpRequest): boolean {

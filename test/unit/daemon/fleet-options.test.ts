@@ -3,6 +3,9 @@ import { join } from "node:path";
 import t from "tap";
 import { resolveOptions } from "../../../src/daemon/config/config.js";
 import { readFleetIdentity, readFleetNodes } from "../../../src/daemon/config/fleet-options.js";
+import type { ResolvedOptions } from "../../../src/daemon/config/options.js";
+import { warnOfNames } from "../../../src/daemon/parts/fleet-parts.js";
+import { LaterManifest } from "../../../src/daemon/parts/later-manifest.js";
 
 const nodes = ["a=10.0.0.1:7081", "b=[::1]:7081", "c=host.example:7081"];
 
@@ -54,8 +57,8 @@ t.test("a database of the fleet, and where its objects are", (t) => {
   const database = "postgresql://trawl@db.example.com/trawl";
   const bucket = { objects: "https://s3.example.com/b", objectsCredential: `file:${join(folder, "key")}` };
   const good = { node: "a", id: "f", database, databaseCredential: `file:${join(folder, "password")}`, ...bucket };
-  const problem = (fleet: object): string => {
-    writeFileSync(file, JSON.stringify({ fleet }));
+  const problem = (fleet: object, more: object = {}): string => {
+    writeFileSync(file, JSON.stringify({ fleet, ...more }));
     try {
       resolveOptions({ configFile: file, overrides: [], repositories: [] });
       return "";
@@ -83,5 +86,36 @@ t.test("a database of the fleet, and where its objects are", (t) => {
   ] as const)
     t.match(problem({ ...good, ...given }), message, JSON.stringify(given));
   t.notMatch(problem({ ...good, database: "postgresql://trawl:secret@db/trawl" }), /secret/);
+  const signup = { auth: { allowSignup: true } };
+  t.match(problem(good, signup), /auth\.allowSignup: it cannot be used with fleet\.database/);
+  t.equal(problem({}, signup), "");
+  t.end();
+});
+
+t.test("names that could be those of two people are warned of where nodes share the readers", (t) => {
+  const provider = { name: "acme", signUp: "all", scimToken: "", trustUsernames: false };
+  const warnings = (database: string, given: Partial<typeof provider>, headerSignUp = false): number => {
+    let count = 0;
+    const identityProviders = [{ ...provider, ...given }] as unknown as ResolvedOptions["identityProviders"];
+    const options = { fleet: { database }, auth: { headerSignUp }, identityProviders } as ResolvedOptions;
+    warnOfNames(options, { warn: () => void count++ });
+    return count;
+  };
+  t.equal(warnings("postgresql:///x", {}), 1);
+  t.equal(warnings("postgresql:///x", { signUp: "none", scimToken: "file:/t" }), 1);
+  t.equal(warnings("postgresql:///x", { trustUsernames: true }, true), 1);
+  t.equal(warnings("postgresql:///x", { signUp: "none" }), 0);
+  t.equal(warnings("", {}, true), 0, "one host");
+  t.end();
+});
+
+t.test("before a node has followed the index, nobody can take a name there", (t) => {
+  const later = new LaterManifest();
+  const refused = { code: "overloaded", message: /does not know yet which names the readers/ };
+  t.throws(() => later.requireReaders(), refused, "it has not been opened");
+  later.replica = { isOwner: false, hasFollowed: true, hasSeenAll: false };
+  t.throws(() => later.requireReaders(), refused, "what it has may be old");
+  later.replica = { isOwner: false, hasFollowed: true, hasSeenAll: true };
+  t.doesNotThrow(() => later.requireReaders());
   t.end();
 });
