@@ -2,15 +2,21 @@ import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { TrawlError } from "../base/errors.js";
-import { makeFolder } from "../base/make-folder.js";
+import { folderProblem, makeFolder } from "../base/make-folder.js";
 import { resolveOptions } from "../daemon/config/config.js";
 import { readDatabaseOptions, readObjectOptions } from "../daemon/config/fleet-options.js";
 import type { ResolvedOptions } from "../daemon/config/options.js";
-import type { Database } from "../database/database.js";
+import { type Database, DatabaseError } from "../database/database.js";
 import { migrate } from "../database/migrations.js";
 import { schema } from "../database/schema.js";
 import { FleetRecords, type NodeRecord } from "../fleet/fleet-records.js";
-import { readIdentityFile, writeIdentityFile } from "../fleet/node-identity.js";
+import {
+  type DirectoryIdentity,
+  findForeign,
+  readIdentityFile,
+  removeIdentityFile,
+  writeIdentityFile,
+} from "../fleet/node-identity.js";
 import { PartitionRecords } from "../fleet/partition-records.js";
 import { onlyPartition, openDatabase } from "../fleet/shared-index.js";
 import { hashObject, usualObjectLimits } from "../objects/object-store.js";
@@ -26,7 +32,7 @@ const probe = Buffer.from("trawl\n");
 const probeLimits = { ...usualObjectLimits, deadlineMs: 10_000 };
 
 /** Calls `work` with the database of the configuration. */
-async function withFleet<T>(
+export async function withFleet<T>(
   configFile: string,
   work: (database: Database, fleet: FleetRecords, options: ResolvedOptions) => Promise<T>,
 ): Promise<T> {
@@ -76,20 +82,51 @@ export function joinFleet(configFile: string, replaces: boolean, print: Print): 
     const isMember = known !== undefined && (await records.nodes()).some((node) => node.id === known.node);
     if (known?.fleet === id && known.name === fleet.node && isMember)
       return print(`node ${fleet.node} is in the fleet ${name} already`);
-    if (known !== undefined || existsSync(join(data, "catalog")))
-      throw new TrawlError(
-        "conflict",
-        `${data} is in use${known === undefined ? " without a fleet" : `, as node ${known.name}`}: a node joins with an empty data directory, and gets everything from the fleet`,
-      );
+    requireEmpty(data, known);
     await tryObjects(options);
-    const node = randomUUID();
-    await records.join(node, fleet.node, replaces, 3 * fleet.leaseSeconds * 1000);
-    makeFolder(data);
-    await writeIdentityFile(data, { fleet: id, node, name: fleet.node, seen: database.timeline });
+    // If joining has failed in the middle, it is the same node that joins again.
+    const node = known?.fleet === id && known.name === fleet.node ? known.node : randomUUID();
+    // First, because a node that has joined without its directory would have to be replaced.
+    await inFolder(data, async () => {
+      makeFolder(data);
+      requireEmpty(data, known);
+      await writeIdentityFile(data, { fleet: id, node, name: fleet.node, seen: database.timeline });
+    });
+    try {
+      await records.join(node, fleet.node, replaces, 3 * fleet.leaseSeconds * 1000);
+    } catch (error) {
+      if (!(error instanceof DatabaseError && error.isUnknown)) await inFolder(data, () => removeIdentityFile(data));
+      throw error;
+    }
     print(
       `node ${fleet.node} has joined the fleet ${name}; start it with \`trawl serve --config ${visible(configFile)}\``,
     );
   });
+}
+
+/** Throws `conflict` unless a node can begin with this directory, which may be missing. */
+function requireEmpty(data: string, known: DirectoryIdentity | undefined): void {
+  const name = existsSync(data) ? findForeign(data) : undefined;
+  if (name === undefined) return;
+  const how =
+    known !== undefined
+      ? `is in use, as node ${known.name}`
+      : existsSync(join(data, "catalog"))
+        ? "is in use without a fleet"
+        : `is not empty (it has ${JSON.stringify(name)})`;
+  throw new TrawlError(
+    "conflict",
+    `${data} ${how}: a node joins with an empty data directory, and gets everything from the fleet`,
+  );
+}
+
+async function inFolder(data: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (error instanceof TrawlError) throw error;
+    throw new TrawlError("storage", `cannot use ${data} as data directory: ${folderProblem(error)}`, { cause: error });
+  }
 }
 
 /** One line for each node, or JSON. */

@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
+import { unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import { isObject } from "../base/is-object.js";
@@ -39,4 +40,14 @@ export function readIdentityFile(dataFolder: string): DirectoryIdentity | undefi
 
 export function writeIdentityFile(dataFolder: string, identity: DirectoryIdentity): Promise<void> {
   return replaceFile(identityPath(dataFolder), `${JSON.stringify(identity, null, 1)}\n`);
+}
+
+export function removeIdentityFile(dataFolder: string): Promise<void> {
+  return unlink(identityPath(dataFolder));
+}
+
+/** What else there is in the data directory of a new node: undefined if it is empty. Joining may have left its file, and a home directory has hidden ones. */
+export function findForeign(dataFolder: string): string | undefined {
+  const mayBe = new Set(["fleet.json", "fleet.json.new", "lost+found"]);
+  return readdirSync(dataFolder).find((name) => !mayBe.has(name) && !name.startsWith("."));
 }

@@ -1,8 +1,10 @@
 /** Three nodes with one index: one fetches and indexes, the others follow through a database and a bucket, and take over. */
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import t from "tap";
+import t, { type Test } from "tap";
+import { fleetStatus, joinFleet, withFleet } from "../../src/cli/run-fleet.js";
+import { readIdentityFile } from "../../src/fleet/node-identity.js";
 import { dataDirectory, type DaemonProcess, runCommand, testDaemon, textsOnly } from "../support/daemon.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { PostgresServer, withoutPostgres } from "../support/postgres.js";
@@ -115,6 +117,41 @@ const site = shared(async (owner): Promise<Site> => {
   return new Site(nodes, server, source);
 }, t);
 
+/** Joining makes a node with a directory, or neither. */
+async function testHalfJoined(t: Test, like: string): Promise<void> {
+  // The paths of sockets are short.
+  const folder = mkdtempSync(join(tmpdir(), "trawl-join-"));
+  t.teardown(() => removeFolder(folder));
+  for (const [name, inner] of [
+    ["used", "notes"],
+    ["home", ".ssh"],
+  ] as const)
+    mkdirSync(join(folder, name, inner), { recursive: true });
+  writeFileSync(join(folder, "file"), "");
+  const { fleet } = JSON.parse(readFileSync(like, "utf8")) as { readonly fleet: object };
+  const config = join(folder, "node.jsonc");
+  const joinAs = (node: string, data: string): Promise<void> => {
+    writeFileSync(config, JSON.stringify({ data: join(folder, data), fleet: { ...fleet, node } }));
+    return joinFleet(config, false, () => undefined);
+  };
+  const members = async (): Promise<Status["nodes"]> => (JSON.parse(await fleetStatus(config, true)) as Status).nodes;
+  await t.rejects(joinAs("d", "file/data"), { message: /cannot use .*file\/data as data directory/ });
+  await t.rejects(joinAs("d", "used"), { code: "conflict", message: /is not empty \(it has "notes"\)/ });
+  t.strictSame(
+    (await members()).map(({ name }) => name),
+    ["a", "b", "c"],
+  );
+  await t.rejects(joinAs("a", "home"), { code: "conflict", message: /a node a has joined/ });
+  t.strictSame(readdirSync(join(folder, "home")), [".ssh"], "nothing is left of it");
+  // It ended after it had written its file.
+  await joinAs("d", "home");
+  const known = readIdentityFile(join(folder, "home"));
+  await withFleet(config, (database) => database.query("delete from node where name = 'd'"));
+  await joinAs("d", "home");
+  t.equal(readIdentityFile(join(folder, "home"))?.node, known?.node, "it goes on as the same node");
+  await withFleet(config, (database) => database.query("delete from node where name = 'd'"));
+}
+
 t.test("a fleet is made, joined and started", { skip: withoutPostgres }, async (t) => {
   const { nodes, ...rest } = await site();
   const [a, b] = nodes;
@@ -137,6 +174,7 @@ t.test("a fleet is made, joined and started", { skip: withoutPostgres }, async (
     exitCode: 0,
     out: /is in the fleet test already/,
   });
+  await testHalfJoined(t, a.config);
   await Promise.all(nodes.map((node) => node.start()));
   for (const node of nodes)
     await becomes(t, () => node.found("needle"), "host/one:a.txt:1,host/one:b.txt:1", `${node.name} finds everything`);
