@@ -87,10 +87,9 @@ export class Replica {
 
   /** Why the index cannot be changed here. */
   get refusal(): TrawlError {
-    const where = this.#owner === "" ? "no node" : `node ${this.#owner.split("/")[0] ?? ""}`;
     return new TrawlError(
       "conflict",
-      `${where} changes the index at this moment, and this node follows${this.#failure === "" ? "" : ` (${this.#failure})`}: ask that node`,
+      sayWhoChanges(this.#owner, this.#services.leases.holder, this.#services.manifest.isOwner, this.#failure !== ""),
     );
   }
 
@@ -226,4 +225,20 @@ export class Replica {
     await manifest.release().catch(() => undefined);
     if (this.#identity !== undefined) await nameLeases.release(this.#identity).catch(() => undefined);
   }
+}
+
+/**
+ * Why a node may not change the index, for clients: the names of nodes, and nothing of where the database and the objects are. Holders are
+ * NAME/BOOT; "" is nobody.
+ */
+export function sayWhoChanges(holder: string, own: string, isOwner: boolean, isFailing: boolean): string {
+  const [name] = holder.split("/");
+  const [ownName] = own.split("/");
+  const again = "try again in a moment";
+  const reason = isFailing ? " (its log says what keeps it from following)" : "";
+  // Its lease before a restart counts as its own too.
+  if (isOwner || (holder !== "" && name === ownName))
+    return `this node is about to change the index${reason}: ${again}`;
+  if (holder === "") return `no node changes the index at this moment, and this node follows${reason}: ${again}`;
+  return `node ${name} changes the index at this moment, and this node follows${reason}: ask that node`;
 }

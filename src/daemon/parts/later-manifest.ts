@@ -13,11 +13,11 @@ export class LaterManifest implements Manifest {
   /** Opened with the manifest. */
   restore: RestoreShard = () => Promise.reject(new TrawlError("overloaded", "the daemon is starting"));
 
-  store(records: readonly ShardRecord[]): Promise<void> {
+  async store(records: readonly ShardRecord[]): Promise<void> {
     return this.#opened.store(records);
   }
 
-  publish<Change extends CatalogChange>(makeChange: () => Change | Promise<Change>): Promise<Change> {
+  async publish<Change extends CatalogChange>(makeChange: () => Change | Promise<Change>): Promise<Change> {
     return this.#opened.publish(makeChange);
   }
 

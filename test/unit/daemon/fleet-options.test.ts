@@ -109,13 +109,13 @@ t.test("names that could be those of two people are warned of where nodes share 
   t.end();
 });
 
-t.test("before a node has followed the index, nobody can take a name there", (t) => {
+t.test("before a node has followed the index, nobody can take a name there", async (t) => {
   const later = new LaterManifest();
   const refused = { code: "overloaded", message: /does not know yet which names the readers/ };
   t.throws(() => later.requireReaders(), refused, "it has not been opened");
+  await t.rejects(Promise.all([later.store([]), later.publish(() => ({}))]), { code: "overloaded" });
   later.replica = { isOwner: false, hasFollowed: true, hasSeenAll: false };
   t.throws(() => later.requireReaders(), refused, "what it has may be old");
   later.replica = { isOwner: false, hasFollowed: true, hasSeenAll: true };
   t.doesNotThrow(() => later.requireReaders());
-  t.end();
 });

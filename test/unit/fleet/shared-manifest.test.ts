@@ -12,6 +12,7 @@ import {
 } from "../../../src/database/database.js";
 import { Leases } from "../../../src/database/leases.js";
 import { PartitionRecords } from "../../../src/fleet/partition-records.js";
+import { Replica, sayWhoChanges } from "../../../src/fleet/replica.js";
 import { SharedManifest } from "../../../src/fleet/shared-manifest.js";
 import type { SymbolRecord } from "../../../src/model/shard-record.js";
 import { testRepository } from "../../support/engine.js";
@@ -343,6 +344,19 @@ t.test("a database that has fallen back: the node follows it, and goes on", { sk
   t.ok(a.names.includes("host/of-b") && !a.names.includes("host/next"));
   await b.manifest.follow();
   t.strictSame(printCatalog(a.catalog), printCatalog(b.catalog));
+});
+
+t.test("who is refused is told which node to ask, and no more", async (t) => {
+  const { refusal } = new Replica({
+    manifest: {},
+    leases: { holder: "a/1" },
+  } as unknown as ConstructorParameters<typeof Replica>[0]);
+  t.match(refusal, { code: "conflict", message: /^no node changes the index at this moment.*try again/ });
+  t.match(sayWhoChanges("b/1", "a/1", false, false), /^node b changes the index at this moment, .*: ask that node$/);
+  t.match(sayWhoChanges("b/1", "a/1", false, true), /\(its log says what keeps it from following\): ask that node$/);
+  for (const holder of ["a/0", "a/1"])
+    t.match(sayWhoChanges(holder, "a/1", false, true), /^this node is about to change the index.*: try again/);
+  t.match(sayWhoChanges("b/1", "a/1", true, false), /^this node is about to/);
 });
 
 t.test("a name is in one partition, and ids of repositories go on at the next owner", { skip }, async (t) => {
