@@ -104,16 +104,27 @@ export class Objects {
     this.#limits = limits;
   }
 
-  /** Makes sure that the store has the object; resolves with whether it did not have it. */
+  /** Makes sure that the store has the object; resolves with whether it did not have it, or had other bytes. */
   async put(name: ObjectName, bytes: Buffer, stop: () => boolean): Promise<boolean> {
     assert(bytes.length === name.byteCount, "an object is as long as its name says");
     requireSize(name);
     const key = objectKey(name);
     return this.#attempt("stored", name, stop, async (signal) => {
-      if ((await this.#store.find(key, signal)) === name.byteCount) return false;
+      if ((await this.#store.find(key, signal)) === name.byteCount && (await this.#isWhole(name, signal))) return false;
       await this.#store.put(key, name, bytes, signal);
       return true;
     });
+  }
+
+  /** An object is seldom there before it is put, so it costs little to read it, and to replace one that was damaged. */
+  async #isWhole(name: ObjectName, signal: AbortSignal): Promise<boolean> {
+    try {
+      await this.#read(name, signal, () => undefined);
+      return true;
+    } catch (error) {
+      if (error instanceof WrongObject) return false;
+      throw error;
+    }
   }
 
   /**
@@ -122,27 +133,32 @@ export class Objects {
    */
   async get(name: ObjectName, stop: () => boolean): Promise<Buffer> {
     requireSize(name);
-    const key = objectKey(name);
     return this.#attempt("read", name, stop, async (signal) => {
       const bytes = uninitializedBytes(name.byteCount);
-      const hash = createHash("sha256");
-      let length = 0;
-      await this.#store.read(
-        key,
-        (chunk) => {
-          if (length + chunk.length > bytes.length)
-            throw new WrongObject(`more bytes than the ${name.byteCount} of its record came`);
-          bytes.set(chunk, length);
-          length += chunk.length;
-          hash.update(chunk);
-        },
-        signal,
-      );
-      if (length < bytes.length) throw new WrongObject(`${length} of ${bytes.length} bytes came`);
-      const found = hash.digest("hex");
-      if (found !== name.hash) throw new WrongObject(`other bytes came, whose SHA-256 is ${found}`);
+      await this.#read(name, signal, (chunk, from) => bytes.set(chunk, from));
       return bytes;
     });
+  }
+
+  /** Calls `take` with the bytes of the object and where they are in it. Throws `WrongObject` if they are not those of the name. */
+  async #read(name: ObjectName, signal: AbortSignal, take: (chunk: Buffer, from: number) => void): Promise<void> {
+    const { byteCount } = name;
+    const hash = createHash("sha256");
+    let length = 0;
+    await this.#store.read(
+      objectKey(name),
+      (chunk) => {
+        if (length + chunk.length > byteCount)
+          throw new WrongObject(`more bytes than the ${byteCount} of its record came`);
+        take(chunk, length);
+        length += chunk.length;
+        hash.update(chunk);
+      },
+      signal,
+    );
+    if (length < byteCount) throw new WrongObject(`${length} of ${byteCount} bytes came`);
+    const found = hash.digest("hex");
+    if (found !== name.hash) throw new WrongObject(`other bytes came, whose SHA-256 is ${found}`);
   }
 
   async #attempt<T>(
@@ -168,7 +184,7 @@ export class Objects {
       } finally {
         watch.cancel();
       }
-      if (stop()) throw new TrawlError("cancelled", `object ${objectKey(name)} was not ${what}: the task was stopped`);
+      if (stop()) throw stopped(what, name);
       const pauseMs = Math.min(retryMsMax, retryMs * 2 ** Math.min(attempt - 1, 20)) * (0.5 + Math.random() / 2);
       if (failure instanceof WrongObject) wrongCount++;
       const isPassing = failure instanceof ObjectFailure && failure.isPassing && wrongCount < wrongCountMax;
@@ -180,9 +196,14 @@ export class Objects {
           failure,
         );
       }
-      await sleep(pauseMs);
+      for (let left = pauseMs; left > 0 && !stop(); left -= stopLookMs) await sleep(Math.min(left, stopLookMs));
+      if (stop()) throw stopped(what, name);
     }
   }
+}
+
+function stopped(what: string, name: ObjectName): TrawlError {
+  return new TrawlError("cancelled", `object ${objectKey(name)} was not ${what}: the task was stopped`);
 }
 
 /** How often a stop flag in shared memory is looked at. */

@@ -212,6 +212,6 @@ function toFailure(error: unknown, signal: AbortSignal, silenceMs: number): Traw
   const code = (error as NodeJS.ErrnoException).code ?? "";
   const isSilent = code === "ETIMEDOUT" || code === "ESOCKETTIMEDOUT";
   // A certificate that is refused stays refused.
-  const isPassing = !/^(?:ERR_TLS|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|HPE_)/.test(code) || code.startsWith("HPE_");
+  const isPassing = !/^(?:ERR_TLS|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(code);
   return new ObjectFailure(isSilent ? `no byte came for ${silenceMs} ms` : errorMessage(error), isPassing, error);
 }

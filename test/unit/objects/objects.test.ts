@@ -1,6 +1,18 @@
 /** Objects in a folder and in a bucket: one contract; then a bucket that fails in each way that there is. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { execFileSync } from "node:child_process";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { randomBytes } from "node:crypto";
 import t from "tap";
 import type { Test } from "tap";
@@ -84,9 +96,11 @@ for (const [kind, open] of [
       damage(key, damaged);
       await t.rejects(objects.get(name, never), { code: "storage", message: new RegExp(`${key} .*${reason}`) });
     }
-    damage(key, bytes.subarray(0, 9));
-    t.equal(await objects.put(name, bytes, never), true, "an object of another length is put again");
-    t.ok((await objects.get(name, never)).equals(bytes));
+    for (const damaged of [bytes.subarray(0, 9), others]) {
+      damage(key, damaged);
+      t.equal(await objects.put(name, bytes, never), true, "an object that is damaged is put again");
+      t.ok((await objects.get(name, never)).equals(bytes));
+    }
   });
 
   void t.test(`${kind}: what is not there is an error, and a stopped task ends`, async (t) => {
@@ -110,6 +124,40 @@ void t.test("a folder that is missing is not made: it may be a mount", async (t)
   await objects.put(name, bytes, never);
   t.strictSame(readdirSync(join(folder, "share", "shard", name.hash.slice(0, 2))), [name.hash], "nothing is left over");
   rmSync(join(folder, "share"), { recursive: true });
+});
+
+void t.test(
+  "a folder whose server is away: a task that is stopped ends, and parts of a crash are deleted",
+  async (t) => {
+    const folder = t.testdir({});
+    const key = objectKey(name);
+    mkdirSync(join(folder, "shard", name.hash.slice(0, 2)), { recursive: true });
+    // Nobody writes into it: to open it does not end, as it does not where a server is away.
+    execFileSync("mkfifo", [join(folder, key)]);
+    const objects = openObjects({ address: parseObjectAddress(`file://${folder}`), credential: "", limits });
+    let isStopped = false;
+    const read = objects.get(name, () => isStopped);
+    isStopped = true;
+    await t.rejects(read, { code: "cancelled" });
+    // Ends the call that is still waiting.
+    closeSync(openSync(join(folder, key), constants.O_RDWR));
+    rmSync(join(folder, key));
+    const [old, young] = ["old", "young"].map((text) => `${join(folder, key)}.${text}.part`);
+    for (const path of [old, young]) writeFileSync(path, "");
+    utimesSync(old, 1, 1);
+    await objects.put(name, bytes, never);
+    t.strictSame(readdirSync(dirname(young)).sort(), [name.hash, basename(young)]);
+  },
+);
+
+void t.test("a pause between two attempts ends with the task", async (t) => {
+  const { objects, server } = await bucketSite(t, { retryMs: 1e8, retryMsMax: 1e8, deadlineMs: 1e9 });
+  server.fail("GET", unavailable);
+  let isStopped = false;
+  const read = objects.get(name, () => isStopped);
+  while (server.faults.length > 0) await new Promise((resolve) => setImmediate(resolve));
+  isStopped = true;
+  await t.rejects(read, { code: "cancelled" }, "otherwise it waits for hours");
 });
 
 const unavailable: S3Fault = { kind: "status", status: 503 };
