@@ -30,7 +30,7 @@ import {
   repositoryStatus,
 } from "./repositories/repository-status.js";
 import { ShardFlips } from "./housekeeping/shard-flips.js";
-import { ShardRepairs } from "./housekeeping/shard-repairs.js";
+import { ShardRepairs, ShardRestores } from "./housekeeping/shard-repairs.js";
 import { SymbolIndexing } from "./housekeeping/symbol-indexing.js";
 import { SyncOutcomes } from "./runner/sync-outcomes.js";
 import { SyncQueue } from "./queue/sync-queue.js";
@@ -105,7 +105,8 @@ export class SyncManager {
     const locks = new RepositoryLocks(catalog, tasks, activities, mirrors);
     const queue = new SyncQueue(catalog, tasks, locks);
     const flips = new ShardFlips(services, tasks);
-    const repairs = new ShardRepairs(services, tasks, queue);
+    const restores = new ShardRestores(services, tasks, flips);
+    const repairs = new ShardRepairs(services, tasks, queue, restores);
     const judge = new LossJudge(settings.program);
     const quarantines = new Quarantines(services, judge, tasks);
     const maintenance = new MirrorMaintenance(services, tasks, locks);
@@ -122,7 +123,14 @@ export class SyncManager {
     const parts = { tasks, locks, queue, flips, repairs, outcomes, judge, quarantines };
     const runner = new SyncRunner(services, parts);
     this.#runner = runner;
-    const scheduler = new SyncScheduler(pool, tasks, queue, runner, [symbols, history], [compaction, maintenance]);
+    const scheduler = new SyncScheduler(
+      pool,
+      tasks,
+      queue,
+      runner,
+      [symbols, history, restores],
+      [compaction, maintenance],
+    );
     scheduler.isHeld = true;
     tasks.useStarter(() => scheduler.startWaiting());
     this.#scheduler = scheduler;
@@ -150,7 +158,7 @@ export class SyncManager {
       (freed) => this.#namesChanged(freed),
     );
     this.repairs = repairs;
-    this.historyRepairs = new HistoryRepairs(services, tasks, history);
+    this.historyRepairs = new HistoryRepairs(services, tasks, history, restores);
     this.shards = flips;
   }
 

@@ -1,43 +1,45 @@
-import { deserializeError, errorMessage, type TrawlError } from "../../base/errors.js";
+import { deserializeError, type TrawlError } from "../../base/errors.js";
 import type { HistoryShardRecord } from "../../model/history-record.js";
 import type { CheckTask, CheckTaskResult } from "../../protocol/ingest-messages.js";
 import type { IndexTasks } from "../queue/index-tasks.js";
 import type { SyncServices } from "../services/sync-settings.js";
 import type { HistoryIndexing } from "./history-indexing.js";
+import type { ShardRestores } from "./shard-repairs.js";
 
 /** Verifies history shards. A damaged one is fetched again where others have it, or else dropped: its commits are read from the mirror until they are indexed again. */
 export class HistoryRepairs {
   readonly #services: SyncServices;
   readonly #tasks: IndexTasks;
   readonly #indexing: HistoryIndexing;
+  readonly #restores: ShardRestores;
+  /** Damaged ones that are being fetched or dropped. */
+  readonly #repairing = new Set<number>();
   #scrubbed = 0;
 
-  constructor(services: SyncServices, tasks: IndexTasks, indexing: HistoryIndexing) {
+  constructor(services: SyncServices, tasks: IndexTasks, indexing: HistoryIndexing, restores: ShardRestores) {
     this.#services = services;
     this.#tasks = tasks;
     this.#indexing = indexing;
+    this.#restores = restores;
   }
 
   /** A history shard failed verification. Does nothing for another shard. */
   repair(shardId: number): void {
-    if (this.#services.catalog.historyShard(shardId) !== undefined) this.#tasks.track(this.rebuild(shardId));
+    if (this.#services.catalog.historyShard(shardId) === undefined || this.#repairing.has(shardId)) return;
+    this.#repairing.add(shardId);
+    const work = (): Promise<void> => this.rebuild(shardId).finally(() => this.#repairing.delete(shardId));
+    if (this.#services.restore === undefined) this.#tasks.track(work());
+    else this.#restores.track(work);
   }
 
   /** Fetches a damaged history shard again, or drops it. */
   async rebuild(shardId: number): Promise<void> {
-    const { catalog, restore, log } = this.#services;
-    const record = catalog.historyShard(shardId);
-    if (record === undefined) return;
-    if (restore === undefined) return this.#indexing.drop(shardId);
-    try {
-      await restore(record, "history");
-      if ((await this.#verify([record], "whole")).failures.length === 0)
-        return log.info({ shard: shardId }, "a history shard was fetched again");
-    } catch (error) {
-      log.error({ shard: shardId, error: errorMessage(error) }, "a history shard could not be fetched again");
+    if (this.#services.restore !== undefined) {
+      const outcome = await this.#restores.restore(shardId, "history");
+      // Where another node changes the index, it is tried again at the next check.
+      if (outcome !== "damaged" || this.#tasks.isPaused || this.#tasks.isStopping) return;
     }
-    // Where another node changes the index, it is tried again at the next check.
-    if (!this.#tasks.isPaused) await this.#indexing.drop(shardId);
+    await this.#indexing.drop(shardId);
   }
 
   /** Verifies every live history shard; yields the damaged ones. */
@@ -68,7 +70,8 @@ export class HistoryRepairs {
   async #dropDamaged(shards: readonly HistoryShardRecord[], part: CheckTask["part"]): Promise<void> {
     for (const { shardId, error } of (await this.#verify(shards, part)).failures) {
       this.#services.log.error({ shard: shardId }, error.message);
-      await this.rebuild(shardId);
+      if (this.#services.restore === undefined) await this.rebuild(shardId);
+      else this.repair(shardId);
     }
   }
 

@@ -1,12 +1,109 @@
 import { deserializeError, errorMessage, type TrawlError } from "../../base/errors.js";
+import type { HistoryShardRecord } from "../../model/history-record.js";
 import type { LiveShard, ShardRecord } from "../../model/shard-record.js";
 import type { CheckedShard, CheckTask } from "../../protocol/ingest-messages.js";
 import type { IndexTasks } from "../queue/index-tasks.js";
 import type { SyncQueue } from "../queue/sync-queue.js";
 import type { SyncServices } from "../services/sync-settings.js";
+import type { ShardFlips } from "./shard-flips.js";
 
 function checkedShard({ id, checksum, symbols }: ShardRecord): CheckedShard {
   return { id, checksum, symbols: symbols?.checksum };
+}
+
+/** What fetching a shard again has led to: a shard that is gone is not live any more. */
+export type RestoreOutcome = "whole" | "gone" | "damaged";
+
+/**
+ * Fetches shards again from where other nodes of the fleet have them, one at a time however many are damaged. It is work in addition to the other
+ * tasks, like symbols: no sync waits for it.
+ */
+export class ShardRestores {
+  readonly #services: SyncServices;
+  readonly #tasks: IndexTasks;
+  readonly #flips: Pick<ShardFlips, "retire">;
+  /** By kind and id: what runs, and what waits for it. */
+  readonly #asked = new Map<string, Promise<RestoreOutcome>>();
+  /** Settles when the last of what was asked for is done. */
+  #turn: Promise<unknown> = Promise.resolve();
+  #runningCount = 0;
+
+  constructor(services: SyncServices, tasks: IndexTasks, flips: Pick<ShardFlips, "retire">) {
+    this.#services = services;
+    this.#tasks = tasks;
+    this.#flips = flips;
+  }
+
+  get runningCount(): number {
+    return this.#runningCount;
+  }
+
+  /** There is nothing that waits: what finds damage asks for it. */
+  start(): boolean {
+    return false;
+  }
+
+  /** Counts work that waits for a restore until it ends. */
+  track(work: () => Promise<void>): void {
+    this.#runningCount++;
+    this.#tasks.track(
+      work().finally(() => {
+        this.#runningCount--;
+      }),
+    );
+  }
+
+  /** Fetches a live shard again, with its symbols, when it is its turn. Resolves with "damaged" if it cannot be had. */
+  restore(shardId: number, kind: "text" | "history"): Promise<RestoreOutcome> {
+    const key = `${kind} ${shardId}`;
+    const known = this.#asked.get(key);
+    if (known !== undefined) return known;
+    const done = this.#turn.then(() => this.#restore(shardId, kind)).finally(() => this.#asked.delete(key));
+    this.#asked.set(key, done);
+    this.#turn = done.catch(() => undefined);
+    return done;
+  }
+
+  #find(shardId: number, kind: "text" | "history"): ShardRecord | HistoryShardRecord | undefined {
+    const { catalog } = this.#services;
+    return kind === "text" ? catalog.shard(shardId)?.record : catalog.historyShard(shardId);
+  }
+
+  async #restore(shardId: number, kind: "text" | "history"): Promise<RestoreOutcome> {
+    const { restore, log } = this.#services;
+    const record = this.#find(shardId, kind);
+    if (record === undefined) return "gone";
+    if (restore === undefined || this.#tasks.isStopping) return "damaged";
+    let isWhole = false;
+    try {
+      await restore(record, kind);
+      isWhole = await this.#isWhole(shardId, kind);
+    } catch (error) {
+      log.error({ shard: shardId, error: errorMessage(error) }, "a shard could not be fetched again");
+    }
+    if (this.#find(shardId, kind) === undefined) {
+      // It was removed meanwhile, and may have been written after that.
+      this.#flips.retire([shardId]);
+      return "gone";
+    }
+    if (isWhole) log.info({ shard: shardId }, "a shard was fetched again");
+    return isWhole ? "whole" : "damaged";
+  }
+
+  /** Also false for a shard that is gone. */
+  async #isWhole(shardId: number, kind: "text" | "history"): Promise<boolean> {
+    const record = this.#find(shardId, kind);
+    if (record === undefined) return false;
+    const { id, checksum } = record;
+    const { failures, lostSymbols } = await this.#services.pool.check({
+      kind: "check",
+      shards: ["repositoryIds" in record ? checkedShard(record) : { id, checksum }],
+      isHistory: kind === "history",
+      part: "whole",
+      stop: this.#tasks.stopWord,
+    });
+    return failures.length === 0 && lostSymbols.length === 0;
+  }
 }
 
 /** Verifies shards, and has damaged ones rebuilt from their mirrors. */
@@ -14,14 +111,16 @@ export class ShardRepairs {
   readonly #services: SyncServices;
   readonly #tasks: IndexTasks;
   readonly #queue: SyncQueue;
+  readonly #restores: ShardRestores;
   /** Live shards that failed verification and are waiting to be rebuilt. */
   readonly #damaged = new Set<number>();
   #scrubbed = 0;
 
-  constructor(services: SyncServices, tasks: IndexTasks, queue: SyncQueue) {
+  constructor(services: SyncServices, tasks: IndexTasks, queue: SyncQueue, restores: ShardRestores) {
     this.#services = services;
     this.#tasks = tasks;
     this.#queue = queue;
+    this.#restores = restores;
   }
 
   /** A shard failed verification: it is fetched again where others have it, or else its repositories are rebuilt from their mirrors. */
@@ -33,14 +132,12 @@ export class ShardRepairs {
     this.count();
     if (this.#services.restore === undefined) this.#rebuildLater(shard);
     else
-      this.#tasks.track(
-        this.#restore(shard.record).then((isRestored) => {
-          if (isRestored) return;
-          // Where another node changes the index, it is tried again when the shard is next found to be damaged.
-          if (this.#tasks.isPaused) this.#damaged.delete(shardId);
-          else this.#rebuildLater(shard);
-        }),
-      );
+      this.#restores.track(async () => {
+        if ((await this.#restore(shardId)) !== "damaged" || this.#tasks.isStopping) return;
+        // Where another node changes the index, it is tried again when the shard is next found to be damaged.
+        if (this.#tasks.isPaused) this.#damaged.delete(shardId);
+        else this.#rebuildLater(shard);
+      });
   }
 
   #rebuildLater(shard: LiveShard): void {
@@ -48,35 +145,17 @@ export class ShardRepairs {
     this.#tasks.pump();
   }
 
-  /** Fetches a shard with its symbols again. Resolves with whether it is whole then. */
-  async #restore(record: ShardRecord): Promise<boolean> {
-    const { restore, pool, log, metrics } = this.#services;
-    if (restore === undefined) return false;
-    try {
-      await restore(record, "text");
-    } catch (error) {
-      log.error({ shard: record.id, error: errorMessage(error) }, "a shard could not be fetched again");
-      return false;
-    }
-    const stop = this.#tasks.stopWord;
-    const { failures, lostSymbols } = await pool.check({
-      kind: "check",
-      shards: [checkedShard(record)],
-      isHistory: false,
-      part: "whole",
-      stop,
-    });
-    if (failures.length > 0 || lostSymbols.length > 0) return false;
-    log.info({ shard: record.id }, "a shard was fetched again");
-    if (this.#damaged.delete(record.id)) metrics.shardsRepaired.inc();
+  async #restore(shardId: number): Promise<RestoreOutcome> {
+    const outcome = await this.#restores.restore(shardId, "text");
+    if (outcome === "whole" && this.#damaged.delete(shardId)) this.#services.metrics.shardsRepaired.inc();
     this.count();
-    return true;
+    return outcome;
   }
 
   /** Rebuilds the repositories of a damaged shard, and waits for that. */
   async rebuild(shardId: number): Promise<void> {
     const record = this.#services.catalog.shard(shardId)?.record;
-    if (record !== undefined && (await this.#restore(record))) return;
+    if (this.#services.restore !== undefined && (await this.#restore(shardId)) !== "damaged") return;
     const ids = record?.repositoryIds.filter((id) => id !== 0) ?? [];
     for (const id of ids) this.#queue.schedule(id).rebuild = true;
     await Promise.all(ids.map((id) => this.#queue.sync(id)));
@@ -128,17 +207,22 @@ export class ShardRepairs {
     }
   }
 
-  /** Their symbols are extracted again. */
+  /** Their symbols are fetched or extracted again. */
   async #dropSymbols(shardIds: readonly number[]): Promise<void> {
-    const { catalog, restore } = this.#services;
-    const lost: number[] = [];
-    for (const id of shardIds) {
-      const record = restore === undefined ? undefined : catalog.shard(id)?.record;
-      if (record === undefined || !(await this.#restore(record))) lost.push(id);
-    }
-    if (lost.length === 0) return;
-    this.#services.log.error({ shards: lost }, "symbols of shards are missing or damaged: they are extracted again");
-    await this.#services.manifest.publish(() => ({ symbols: new Map(lost.map((id) => [id, undefined])) }));
+    if (shardIds.length === 0) return;
+    if (this.#services.restore === undefined) return this.#extractAgain(shardIds);
+    for (const id of shardIds)
+      this.#restores.track(async () => {
+        const outcome = await this.#restore(id);
+        // Where another node changes the index, it is tried again at the next check.
+        if (outcome === "damaged" && !this.#tasks.isPaused && !this.#tasks.isStopping) await this.#extractAgain([id]);
+      });
+  }
+
+  async #extractAgain(shardIds: readonly number[]): Promise<void> {
+    const { log, manifest } = this.#services;
+    log.error({ shards: shardIds }, "symbols of shards are missing or damaged: they are extracted again");
+    await manifest.publish(() => ({ symbols: new Map(shardIds.map((id) => [id, undefined])) }));
     this.#tasks.pump();
   }
 

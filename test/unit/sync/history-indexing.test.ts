@@ -13,6 +13,7 @@ import { RecordStore } from "../../../src/store/record-store.js";
 import { SyncActivities } from "../../../src/sync/services/activity.js";
 import { HistoryIndexing } from "../../../src/sync/housekeeping/history-indexing.js";
 import { HistoryRepairs } from "../../../src/sync/housekeeping/history-repairs.js";
+import { ShardRestores } from "../../../src/sync/housekeeping/shard-repairs.js";
 import { ShardFlips } from "../../../src/sync/housekeeping/shard-flips.js";
 import { IndexTasks } from "../../../src/sync/queue/index-tasks.js";
 import { historyStatus } from "../../../src/sync/repositories/repository-status.js";
@@ -70,7 +71,12 @@ class Scene {
     flips.reserveShardIds(1);
     this.catalog.onRetired = (ids) => flips.retire(ids);
     this.indexing = new HistoryIndexing(services, this.tasks, flips);
-    this.repairs = new HistoryRepairs(services, this.tasks, this.indexing);
+    this.repairs = new HistoryRepairs(
+      services,
+      this.tasks,
+      this.indexing,
+      new ShardRestores(services, this.tasks, flips),
+    );
     this.tasks.useStarter(() => void this.indexing.start());
     this.mirror = join(dataFolder, "mirrors", mirrorName(repositoryId));
     mkdirSync(this.mirror, { recursive: true });
