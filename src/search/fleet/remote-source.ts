@@ -527,11 +527,13 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
   goOn(): void {
     // The limit may have been reached, which its place does not tell.
     if (this.#held.first !== undefined) this.#wake();
-    if (this.#state !== "searching") return;
-    this.#guarded(() => {
-      this.#sendLimit();
-      this.#returnCredit();
-    });
+    if (this.#state === "closed") return;
+    if (this.#state === "searching")
+      this.#guarded(() => {
+        this.#sendLimit();
+        this.#returnCredit();
+      });
+    // A leaf that was told to stop may wait as others do, with what it has found in time.
     this.#pace();
   }
 
@@ -706,7 +708,8 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
   }
 
   closed(reason = "it ended before its search did"): void {
-    if (this.#state === "closed") return;
+    // A message before said more: it waits for its turn, and is counted as a loss or not.
+    if (this.#state === "closed" || this.#broken !== undefined) return;
     // It has said everything.
     if (this.#held.hasEnd) this.#gone = reason;
     else {

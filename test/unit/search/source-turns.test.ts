@@ -309,6 +309,26 @@ t.test("nodes that are not ready to rank in time are given up, and no others", a
   t.equal(logged.length, 1, "whoever waited for its turn was not given up");
 });
 
+t.test("what nodes found in time is passed on after the search was stopped, however much waited", async (t) => {
+  const all = Array.from({ length: 64 }, (_, i) =>
+    few(i % 2 === 0 ? 1.5 * mib : 0.1 * mib, { repositories: i === 0 ? 0 : 8 }),
+  );
+  const { leaves, sources, passed, heads, logged } = fleet("count:all x", all, 1);
+  const [silent, ...others] = leaves;
+  silent.sayNext();
+  await fill(others);
+  t.ok(heads.byteCount >= 16 * mib && others.some(({ isPaused }) => isPaused), "more than may be held");
+  for (const source of sources) source.drop();
+  for (let turns = 0; turns < 1_000 && !others.every(({ isClosed }) => isClosed); turns++) {
+    for (const leaf of others) leaf.sayNext();
+    await settled();
+  }
+  t.equal(passed.length, 8 * 63);
+  for (const source of sources) source.finish();
+  t.equal(logged.length, 1, "the silent one is named, and no other");
+  for (const source of sources) source.giveUp();
+});
+
 /** Heads that may be held: of all, of the first source, of the one that completes a tally, and the message that is too much. */
 const heldMax = (16 + 16 + 16 + 2) * mib;
 
