@@ -5,6 +5,7 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
+  mkdtempSync,
   readFileSync,
   readdirSync,
   renameSync,
@@ -14,7 +15,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { createServer } from "node:net";
-import { join } from "node:path";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import t, { type Test } from "tap";
 import {
   captureWorkingCopy,
@@ -156,8 +158,14 @@ t.test("a hostile folder", async (t) => {
   execFileSync("mkfifo", [join(folder, "pipe")]);
   rmSync(join(folder, "b.txt"));
   execFileSync("mkfifo", [join(folder, "b.txt")]);
-  const socket = createServer().listen(join(folder, "socket"));
-  t.teardown(() => socket.close());
+  // The path of a socket has 107 bytes at most.
+  const short = join(mkdtempSync(join(tmpdir(), "w-")), "f");
+  symlinkSync(folder, short);
+  const socket = createServer().listen(join(short, "socket"));
+  t.teardown(() => {
+    socket.close();
+    rmSync(dirname(short), { recursive: true });
+  });
   write("large.bin", Buffer.alloc(3 << 20));
   const { commit, warnings } = await capture({ fileBytesMax: 2 << 20 });
   t.same(changes(commit), ["A .gitattributes", "M a.txt", "D b.txt", "A dir", "D dir/c.txt", "A out"]);
