@@ -15,69 +15,16 @@ export interface PendingCall {
 
 /** Calls `callback` once, `delayMs` from the moment of this call. Does not keep the process alive. */
 export function callAfter(delayMs: number, callback: () => void): PendingCall {
-  return new PlannedCall(delayMs, undefined, callback);
+  const timer = setTimeout(callback, delayMs);
+  timer.unref();
+  return { cancel: () => clearTimeout(timer) };
 }
 
 /** Calls `callback` every `periodMs` until cancelled. Does not keep the process alive. */
 export function callEvery(periodMs: number, callback: () => void): PendingCall {
-  return new PlannedCall(periodMs, periodMs, callback);
-}
-
-/** A call that is due later than this gets no timer of its own at once. */
-const soonMs = 150;
-
-/** How long it waits for one. */
-const waitMs = 60;
-
-/** Calls without a timer; whether one is there that gives them theirs. */
-const waiting = new Set<PlannedCall>();
-let isStartPlanned = false;
-
-/**
- * A call that is planned. Each search has several, as for its timeout and for a client that does not read, and most have ended within
- * milliseconds: a timer is made only for a call that has not been cancelled within `waitMs`.
- */
-class PlannedCall implements PendingCall {
-  readonly #dueMs: number;
-  readonly #periodMs: number | undefined;
-  readonly #callback: () => void;
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(delayMs: number, periodMs: number | undefined, callback: () => void) {
-    this.#dueMs = performance.now() + delayMs;
-    this.#periodMs = periodMs;
-    this.#callback = callback;
-    if (delayMs <= soonMs) {
-      this.start(delayMs);
-    } else {
-      waiting.add(this);
-      if (!isStartPlanned) setTimeout(startPlannedCalls, waitMs).unref();
-      isStartPlanned = true;
-    }
-  }
-
-  start(delayMs = Math.max(1, Math.ceil(this.#dueMs - performance.now()))): void {
-    this.#timer = setTimeout(() => this.#call(), delayMs);
-    this.#timer.unref();
-  }
-
-  #call(): void {
-    this.#timer = this.#periodMs === undefined ? undefined : setInterval(this.#callback, this.#periodMs);
-    this.#timer?.unref();
-    this.#callback();
-  }
-
-  cancel(): void {
-    waiting.delete(this);
-    clearTimeout(this.#timer);
-  }
-}
-
-/** Gives the calls that wait for a timer one at once: for clocks that replace timers, and must not miss any. */
-export function startPlannedCalls(): void {
-  isStartPlanned = false;
-  for (const call of waiting) call.start();
-  waiting.clear();
+  const timer = setInterval(callback, periodMs);
+  timer.unref();
+  return { cancel: () => clearInterval(timer) };
 }
 
 /** Resolves after `delayMs`, or when the signal is aborted. Keeps the process alive meanwhile. */

@@ -1,6 +1,5 @@
 /** Timers and the monotonic clock under the control of a test, so that it need not wait. */
 import type { Test } from "tap";
-import { startPlannedCalls } from "../../src/base/deadline.js";
 
 interface Timer {
   readonly call: () => void;
@@ -17,10 +16,7 @@ export class TestClock {
 
   constructor(t: Test) {
     const { setTimeout, setInterval, clearTimeout, clearInterval } = globalThis;
-    // What was planned before belongs to the other clock.
-    startPlannedCalls();
     t.teardown(() => {
-      startPlannedCalls();
       Object.assign(globalThis, { setTimeout, setInterval, clearTimeout, clearInterval });
       Reflect.deleteProperty(performance, "now");
     });
