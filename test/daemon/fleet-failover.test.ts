@@ -116,7 +116,7 @@ t.test("ranked documents keep their order when a node is lost", async (t) => {
   const [coordinator] = fleet.nodes;
   const query = "needle count:9900";
   const calm = filesIn(await search(coordinator, 0, () => undefined, query));
-  t.ok(calm.length > 10);
+  t.ok(calm.length > 2);
   const failovers = () => coordinator.metric("trawl_fleet_failovers_total");
   const before = await failovers();
   // A node that has not answered for a moment is not asked.
