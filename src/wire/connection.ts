@@ -1,6 +1,7 @@
 import type { Duplex } from "node:stream";
 import { uninitializedBytes } from "../base/bytes.js";
 import { errorMessage, TrawlError } from "../base/errors.js";
+import { workInSteps } from "../base/yielding.js";
 import { GatheredBytes } from "./frames.js";
 import { watchConnection } from "./liveness.js";
 
@@ -45,6 +46,15 @@ const writtenBytesMax = 512 * 1024;
 
 /** Of one segment: so long the other channels wait for one that sends. */
 const segmentBytesMax = 256 * 1024;
+
+/**
+ * Bytes that wait in the socket at most: beside those of channels, only answers to what the other end says. If it reads none of them, the
+ * connection ends.
+ */
+const waitingBytesMax = 1024 * 1024;
+
+/** Of what has arrived while a channel was paused, so much is handed on in a step. */
+const handedBytes = 16 * 1024;
 
 /** Pieces below this size are copied into one, because each one that is written is a call of the system. */
 const smallBytes = 4 * 1024;
@@ -331,6 +341,7 @@ export class Connection {
 
   #write(id: number, kind: number, bytes: Uint8Array, written?: () => void): void {
     if (this.#socket.destroyed) return;
+    if (this.#socket.writableLength > waitingBytesMax) return this.destroy("it does not read what it is answered");
     this.#socket.write(Buffer.concat([segmentHeader(id, kind, bytes.length), bytes]), written);
   }
 
@@ -373,6 +384,9 @@ class Channel implements ByteChannel {
   #isPaused = false;
   /** What has arrived while the channel was paused. */
   readonly #held = new GatheredBytes();
+  /** What of it is handed on now, and how far. */
+  #handed: { readonly bytes: Buffer; readonly release: () => void; from: number } | undefined;
+  #isHanding = false;
   #hasEnded = false;
 
   constructor(id: number, connection: Connection, windowBytes: number, mayBytes: number) {
@@ -456,23 +470,40 @@ class Channel implements ByteChannel {
   resume(): void {
     if (!this.#isPaused) return;
     this.#isPaused = false;
-    if (this.#held.length > 0 || this.#hasEnded) queueMicrotask(() => this.#takeHeld());
+    if (this.#isHanding || (!this.#hasHeld && !this.#hasEnded)) return;
+    this.#isHanding = true;
+    // Not within what has called: it goes on before anything arrives. Many channels may be resumed at once.
+    queueMicrotask(() => workInSteps({ step: () => this.#handSome() }));
   }
 
-  #takeHeld(): void {
-    if (this.#isPaused || !this.#isOpen) return;
-    if (this.#held.length > 0) {
-      const { bytes, release } = this.#held.take();
-      this.#hand(bytes);
-      release();
+  get #hasHeld(): boolean {
+    return this.#handed !== undefined || this.#held.length > 0;
+  }
+
+  /** Hands on some of what has arrived meanwhile. Returns whether nothing is left, or nobody listens. */
+  #handSome(): boolean {
+    if (this.#isOpen && !this.#isPaused && this.#hasHeld) {
+      const handed = (this.#handed ??= { ...this.#held.take(), from: 0 });
+      const piece = handed.bytes.subarray(handed.from, handed.from + handedBytes);
+      handed.from += piece.length;
+      this.#hand(piece);
+      if (handed.from === handed.bytes.length) this.#releaseHanded();
+      if (this.#isOpen && !this.#isPaused && this.#hasHeld) return false;
     }
-    if (this.#hasEnded) this.takeEnd();
+    this.#isHanding = false;
+    if (this.#isOpen && this.#hasEnded) this.takeEnd();
+    return true;
+  }
+
+  #releaseHanded(): void {
+    this.#handed?.release();
+    this.#handed = undefined;
   }
 
   take(piece: Uint8Array): void {
     this.#leftBytes -= piece.length;
     require(this.#leftBytes >= 0, "more than the window of a channel");
-    if (this.#isPaused || this.#held.length > 0) this.#held.add(piece, this.#windowBytes);
+    if (this.#isPaused || this.#hasHeld) this.#held.add(piece, this.#windowBytes);
     else this.#hand(piece);
   }
 
@@ -495,7 +526,7 @@ class Channel implements ByteChannel {
   /** The other end has said everything. */
   takeEnd(): void {
     this.#hasEnded = true;
-    if (this.#isPaused || this.#held.length > 0) return;
+    if (this.#isPaused || this.#hasHeld) return;
     if (!this.#hasSentEnd && this.#isOpen) this.#connection.sendReset(this.#id);
     this.breakOff(undefined);
   }
@@ -531,6 +562,7 @@ class Channel implements ByteChannel {
     this.#queue = [];
     this.#queuedBytes = 0;
     this.#held.take().release();
+    this.#releaseHanded();
     for (const { written } of queue) written?.();
   }
 }

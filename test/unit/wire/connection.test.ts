@@ -139,6 +139,31 @@ t.test("a channel that is not read holds its window, and no other channel", asyn
   t.equal(slow.heard.closed, "whole");
 });
 
+t.test("who stops listening again is told no more than a step", async (t) => {
+  const { open, accepted } = connected();
+  const { channel } = open();
+  channel.write([Buffer.from("x")]);
+  await until("it is accepted", () => accepted.length === 1);
+  channel.pause();
+  const large = numbered(200_000, 3);
+  accepted[0].channel.write([large]);
+  await until("the window is full", () => accepted[0].channel.waitingBytes === large.length - windowBytesMin);
+  const heard: Buffer[] = [];
+  channel.receive({
+    bytes: (chunk) => {
+      heard.push(Buffer.from(chunk));
+      channel.pause();
+    },
+    closed: () => undefined,
+  });
+  for (let length = 0; length < large.length; length = Buffer.concat(heard).length) {
+    channel.resume();
+    await until("more comes", () => Buffer.concat(heard).length > length);
+  }
+  t.ok(heard.length >= large.length / windowBytesMin + 4, `${heard.length} steps`);
+  t.ok(Buffer.concat(heard).equals(large));
+});
+
 t.test("what is given up is given back, and what comes for it is dropped", async (t) => {
   const { client, server, open, accepted } = connected();
   const { channel, heard } = open();
@@ -233,6 +258,17 @@ t.test("whoever sends what may not be sent is not heard any more", async (t) => 
   far.on("data", (bytes: Buffer) => answered.push(bytes));
   await until("it is answered", () => answered.length > 1);
   t.ok(Buffer.concat(answered).length < 100, "one answer for all questions that were there");
+  const [idle] = socketPair();
+  let reason = "";
+  const flooded = new Connection(
+    idle,
+    endOf({ accept: (channel) => channel.close(), onClosed: (said) => (reason = said) }),
+  );
+  flooded.receive(good);
+  for (let id = 1; id < 400_000 && !flooded.isClosed; id += 1_000)
+    flooded.receive(Buffer.concat(Array.from({ length: 1_000 }, (_, i) => said(data, Buffer.alloc(1), id + i))));
+  await until("who never reads the answers is left", () => reason !== "");
+  t.match(reason, /does not read what it is answered/);
   connection.receive(said(data, chunk, 7));
   await until("only the end that connects opens channels", () => connection.isClosed);
 });
