@@ -133,10 +133,16 @@ export class Leases {
     return lost;
   }
 
-  /** Gives a lease back, so that another holder need not wait. */
-  async release({ key, epoch }: Lease): Promise<void> {
-    const { key: column, type } = tables[this.#table];
+  /** Does not prolong a lease any more: it ends by itself, unless it is claimed before. */
+  forget({ key, epoch }: Lease): void {
     if (this.#held.get(key)?.lease.epoch === epoch) this.#held.delete(key);
+  }
+
+  /** Gives a lease back, so that another holder need not wait. */
+  async release(lease: Lease): Promise<void> {
+    const { key, epoch } = lease;
+    const { key: column, type } = tables[this.#table];
+    this.forget(lease);
     await this.#database.query(
       `update ${this.#table} set until = '-infinity' where ${column} = $1::${type} and holder = $2 and epoch = $3`,
       [key, this.#holder, epoch],

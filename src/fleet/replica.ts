@@ -167,7 +167,9 @@ export class Replica {
     metrics.fleetVersionsBehind.set(Math.abs((state?.version ?? 0) - version));
     if (state !== undefined && (state.version !== version || state.flipId !== flipId)) await manifest.follow();
     this.#hasFollowed = true;
-    if (!manifest.isOwner && this.#mayOwn && (state === undefined || state.freeInMs < 0)) await manifest.claim();
+    // One that this process has, and does not know of, is that of a flip or a claim whose answer was lost.
+    const isFree = state === undefined || state.freeInMs < 0 || state.holder === this.#services.leases.holder;
+    if (!manifest.isOwner && this.#mayOwn && isFree) await manifest.claim();
     this.#announce();
     // It is taken as soon as it is free.
     return manifest.isOwner || state === undefined || state.freeInMs < 0 ? undefined : state.freeInMs + 1;

@@ -114,9 +114,15 @@ export class SharedManifest implements Manifest {
     return this.#lease !== undefined && this.#services.leases.holds(this.#lease);
   }
 
-  /** Takes the partition if it is free, and brings the catalog up to it. Resolves with whether this node has it. */
+  /**
+   * Takes the partition if it is free, or if this node lost it with a flip of which nothing is known, and brings the catalog up to it.
+   * Resolves with whether this node has it.
+   */
   claim(): Promise<boolean> {
-    return this.#inTurn(() => this.#claim());
+    return this.#inTurn(async () => {
+      await this.#settleDoubt();
+      return this.isOwner || this.#claim();
+    });
   }
 
   /** Brings the catalog up to the database. Resolves with whether anything was new. */
@@ -201,6 +207,7 @@ export class SharedManifest implements Manifest {
       log.warn({ flip: flip.id, error: errorMessage(error) }, "it is not known whether a flip was made");
       this.#doubt = { fence, flipId: flip.id };
       this.#lease = undefined;
+      leases.forget(lease);
       isMade = await records.wasMade(fence, flip.id);
       this.#doubt = undefined;
       if (!isMade) throw error;
@@ -227,6 +234,8 @@ export class SharedManifest implements Manifest {
     if (lease === undefined) return false;
     try {
       await this.#follow();
+      const state = await records.state();
+      if (state !== undefined && state.nextRepositoryId > 1) catalog.reserveRepositoryId(state.nextRepositoryId - 1);
     } catch (error) {
       // Another node may be able to.
       this.#hadLease = false;
@@ -234,8 +243,6 @@ export class SharedManifest implements Manifest {
       throw error;
     }
     this.#lease = lease;
-    const state = await records.state();
-    if (state !== undefined && state.nextRepositoryId > 1) catalog.reserveRepositoryId(state.nextRepositoryId - 1);
     return true;
   }
 
