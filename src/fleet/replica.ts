@@ -31,6 +31,8 @@ const forgetMs = 600_000;
 /** Between two looks, also when a lease ends. */
 const lookMsMin = 20;
 
+type Loop = "look" | "beat";
+
 /** Nodes do not all ask at the same moment: a pause is shorter by up to this share. */
 const jitterShare = 0.2;
 
@@ -53,11 +55,15 @@ export class Replica {
   /** When flips were last forgotten. */
   #forgotten = elapsedNow();
   #hasFollowed = false;
+  /** Whether this node is in the fleet: one that was replaced never owns anything again. Undefined before the database has said so. */
+  #isMember: boolean | undefined;
+  /** Whether it was logged that another process runs as this node. */
+  #isTwin = false;
   /** Whether somebody has said that something has changed. */
   #isHinted = false;
   #wasOwner = false;
-  /** What was last logged. */
-  #failure = "";
+  /** What was last logged of each loop; "" while it succeeds. */
+  readonly #failures: Record<Loop, string> = { look: "", beat: "" };
   #owner = "";
 
   /** Called when this node begins to change the index, or may not any more. */
@@ -102,7 +108,8 @@ export class Replica {
     if (this.#isClosed) return;
     this.#beatCall = callAfter(delayMs, () => {
       this.#beating = this.#beat()
-        .catch((error: unknown) => this.#fail(error))
+        .then(() => this.#succeed("beat"))
+        .catch((error: unknown) => this.#fail("beat", error))
         .finally(() => this.#beatAgain(this.#services.leaseMs / 3));
     });
   }
@@ -116,9 +123,9 @@ export class Replica {
       this.#looking = this.#look()
         .then((ms) => {
           freeInMs = ms;
-          this.#succeed();
+          this.#succeed("look");
         })
-        .catch((error: unknown) => this.#fail(error))
+        .catch((error: unknown) => this.#fail("look", error))
         .finally(() => {
           const usualMs = this.#services.pollMs * (1 - jitterShare * Math.random());
           this.#lookAgain(Math.max(lookMsMin, Math.min(usualMs, freeInMs ?? usualMs)));
@@ -136,7 +143,7 @@ export class Replica {
   }
 
   async #beat(): Promise<void> {
-    const { leases, nameLeases, fleet, node, manifest, records, log } = this.#services;
+    const { leases, nameLeases, records } = this.#services;
     await leases.renew();
     if (this.isOwner && elapsedSince(this.#forgotten) > forgetMs) {
       this.#forgotten = elapsedNow();
@@ -145,19 +152,26 @@ export class Replica {
     const lostNames = await nameLeases.renew();
     if (lostNames.length > 0) this.#identity = undefined;
     this.#announce();
+    await this.#tell();
+  }
+
+  /** Tells of this node, and learns whether it is in the fleet. */
+  async #tell(): Promise<void> {
+    const { fleet, node, manifest, log } = this.#services;
     const isMember = await fleet.beat(node.id, node.program, manifest.position.version, this.#failure);
-    if (!isMember) {
-      this.#identity = undefined;
-      await manifest.release();
-      this.#announce();
-      log.error("this node is not in the fleet any more: another one has replaced it. Join again with another name");
-    }
+    const isNew = isMember !== this.#isMember;
+    this.#isMember = isMember;
+    if (isMember || !isNew) return;
+    log.error("this node is not in the fleet any more: another one has replaced it. Join again with another name");
+    await manifest.release();
+    this.#announce();
   }
 
   /** Resolves with how long nothing can change that matters more than a second; undefined if that is not known. */
   async #look(): Promise<number | undefined> {
     const { manifest, records, metrics } = this.#services;
     await this.#services.prepare();
+    if (this.#isMember === undefined) await this.#tell();
     await this.#identify();
     // Without hints it is a second later.
     if (!manifest.isOwner) await records.listen(() => this.#hint()).catch(() => undefined);
@@ -176,7 +190,9 @@ export class Replica {
   }
 
   get #mayOwn(): boolean {
-    return !this.#isClosed && this.#identity !== undefined && this.#services.nameLeases.holds(this.#identity);
+    const { nameLeases } = this.#services;
+    const isNode = this.#identity !== undefined && nameLeases.holds(this.#identity);
+    return !this.#isClosed && this.#isMember === true && isNode;
   }
 
   /** Makes sure that no other process runs as this node. */
@@ -184,7 +200,9 @@ export class Replica {
     const { nameLeases, node, log } = this.#services;
     if (this.#identity !== undefined) return;
     this.#identity = await nameLeases.claim(`node/${node.id}`);
-    if (this.#identity === undefined)
+    const wasTwin = this.#isTwin;
+    this.#isTwin = this.#identity === undefined;
+    if (this.#isTwin && !wasTwin)
       log.warn(
         "another process runs as this node, or did a moment ago: if this goes on, the data directory is a copy, and must be emptied and joined anew. Until then this one only follows",
       );
@@ -204,17 +222,29 @@ export class Replica {
     this.onOwner(isOwner);
   }
 
-  #succeed(): void {
-    if (this.#failure !== "") this.#services.log.info("the index is followed again");
-    this.#failure = "";
+  /** Why the index is not followed; "" if it is. */
+  get #failure(): string {
+    return this.#failures.look;
   }
 
-  #fail(error: unknown): void {
+  #succeed(loop: Loop): void {
+    if (loop === "look" && this.#failure !== "") this.#services.log.info("the index is followed again");
+    this.#failures[loop] = "";
+  }
+
+  #fail(loop: Loop, error: unknown): void {
     this.#announce();
     const message = errorMessage(error);
-    if (message === this.#failure || this.#isClosed) return;
-    this.#failure = message;
-    this.#services.log.warn({ error: message }, "the index cannot be followed: it is searched as it is here");
+    const isKnown = Object.values(this.#failures).includes(message);
+    if (this.#isClosed) return;
+    this.#failures[loop] = message;
+    if (isKnown) return;
+    this.#services.log.warn(
+      { error: message },
+      loop === "look"
+        ? "the index cannot be followed: it is searched as it is here"
+        : "this node cannot tell the database that it is there",
+    );
   }
 
   /** Lets another node take over at once. */

@@ -488,3 +488,58 @@ t.test("a claim counts only when everything of it is done", { skip }, async (t) 
   database.disturb = (_, run) => run();
   t.equal(await new TestNode(database, "b/1").manifest.claim(), true, "another node may have it");
 });
+
+t.test("a node that was replaced never owns anything again, and says so once", { skip }, async (t) => {
+  const node = new TestNode(await testDatabase(t), "a/1", 120);
+  const errors: string[] = [];
+  const log = Object.assign(silentLog(), { error: (message: string) => void errors.push(message) });
+  const replica = await node.replica(t, { log, pollMs: 1 });
+  replica.start();
+  await until("it owns the partition", () => replica.isOwner);
+  await node.database.query("delete from node");
+  await until("it has given it back", () => !node.manifest.isOwner);
+  await new FleetRecords(node.database).join("b/1", "b/1", false, 0);
+  const { epoch } = (await node.records.state()) ?? { epoch: 0 };
+  let lookCount = 0;
+  const next = new TestNode(node.database, "b/1", 120);
+  const { state } = node.records;
+  Object.assign(node.records, { state: () => state.call(node.records).finally(() => lookCount++) });
+  await until("it has looked, and told of itself, several times", () => lookCount > 100);
+  t.equal((await node.records.state())?.epoch, epoch, "it has not claimed it again");
+  t.equal(errors.length, 1);
+  t.match(errors, [/not in the fleet any more/]);
+  t.equal(await next.manifest.claim(), true);
+});
+
+t.test("each loop logs a failure once, and so does a second process of a node", { skip }, async (t) => {
+  const { schema } = await testDatabase(t);
+  const database = await disturbed(t, schema);
+  const node = new TestNode(database, "a/1", 60);
+  const warnings: unknown[] = [];
+  const log = Object.assign(silentLog(), {
+    warn: (first: unknown, second?: unknown) => void warnings.push(second === undefined ? first : [first, second]),
+  });
+  const twin = new Leases(database, "lease", "a/1, too", 600_000);
+  t.ok(await twin.claim("node/a/1"));
+  let [tellCount, lookCount] = [0, 0];
+  database.disturb = (sql, run) => {
+    if (sql.startsWith("update node")) tellCount++;
+    if (sql.startsWith("select version::float8 as version, flip_id")) lookCount++;
+    return run();
+  };
+  const replica = await node.replica(t, { log, pollMs: 1 });
+  replica.start();
+  await until("it has looked several times", () => lookCount > 9);
+  t.match(warnings, [/^another process runs as this node/]);
+  t.equal(warnings.length, 1);
+  database.disturb = (sql, run) => {
+    if (sql.startsWith("update node") && tellCount++ >= 0) return Promise.reject(lost(false));
+    if (sql.startsWith("select version::float8 as version, flip_id") && lookCount++ >= 0)
+      return Promise.reject(new DatabaseError("another failure", false, "", undefined));
+    return run();
+  };
+  [tellCount, lookCount] = [0, 0];
+  await until("both loops have failed several times", () => tellCount > 3 && lookCount > 3);
+  t.equal(warnings.length, 3, JSON.stringify(warnings));
+  t.match(replica.refusal.message, /another failure/);
+});
