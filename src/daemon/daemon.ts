@@ -262,22 +262,27 @@ export class Daemon implements Controlled {
     const { replica } = this.#shared ?? {};
     if (replica === undefined) return;
     let areListed = false;
-    const begin = async (): Promise<void> => {
-      if (!this.#mayConfigure || this.#isStopping) return;
+    // Resolves with whether all of it is done: it is begun again otherwise.
+    const begin = async (): Promise<boolean> => {
+      if (!this.#mayConfigure || this.#isStopping) return false;
+      let isApplied = true;
       try {
         await this.sync.moveSecrets();
         await this.#configureRepositories(this.#configured, { kind: "keep", exempt: undefined });
       } catch (error) {
+        isApplied = false;
         this.#parts.log.error(`the configured repositories were not applied: ${errorMessage(error)}`);
       }
-      if (!this.#mayConfigure) return;
+      if (!this.#mayConfigure) return false;
       this.sync.resume();
       if (!areListed) this.connections.start();
       areListed = true;
+      return isApplied;
     };
     replica.onOwner = (isOwner) => {
-      if (isOwner) void this.#inTurn(begin);
-      else this.sync.pause(() => replica.refusal);
+      if (isOwner) return this.#inTurn(begin);
+      this.sync.pause(() => replica.refusal);
+      return undefined;
     };
     replica.start();
   }

@@ -33,8 +33,35 @@ const lookMsMin = 20;
 
 type Loop = "look" | "beat";
 
+/** What has failed is tried again after a pause that doubles, up to this. */
+const pauseMsMax = 60_000;
+
 /** Nodes do not all ask at the same moment: a pause is shorter by up to this share. */
 const jitterShare = 0.2;
+
+/** The pause after attempts of one kind that have failed, one after the other. */
+class Pause {
+  readonly #firstMs: number;
+  #ms = 0;
+  #since = elapsedNow();
+
+  constructor(firstMs: number) {
+    this.#firstMs = firstMs;
+  }
+
+  fail(): void {
+    this.#ms = Math.min(Math.max(this.#firstMs, 2 * this.#ms), pauseMsMax);
+    this.#since = elapsedNow();
+  }
+
+  end(): void {
+    this.#ms = 0;
+  }
+
+  get isOver(): boolean {
+    return elapsedSince(this.#since) >= this.#ms;
+  }
+}
 
 /**
  * This node's copy of the index: it follows what the database has, and takes over the changing of the index when nobody has it.
@@ -66,11 +93,21 @@ export class Replica {
   readonly #failures: Record<Loop, string> = { look: "", beat: "" };
   #owner = "";
 
-  /** Called when this node begins to change the index, or may not any more. */
-  onOwner: (isOwner: boolean) => void = () => undefined;
+  /** Counts how often this node has become the owner; of the last time for which `onOwner` has done its work. */
+  #term = 0;
+  #begunTerm = 0;
+  #isBeginning = false;
+  readonly #beginPause: Pause;
+
+  /**
+   * Called when this node begins to change the index, or may not any more. If what is to be done at its beginning resolves with false, it is called
+   * again after a while.
+   */
+  onOwner: (isOwner: boolean) => Promise<boolean> | undefined = () => undefined;
 
   constructor(services: ReplicaServices) {
     this.#services = services;
+    this.#beginPause = new Pause(services.pollMs);
     services.manifest.refusal = () => this.refusal;
   }
 
@@ -213,13 +250,29 @@ export class Replica {
     const { isOwner, position } = manifest;
     metrics.fleetOwner.set(isOwner ? 1 : 0);
     metrics.fleetVersion.set(position.version);
-    if (isOwner === this.#wasOwner) return;
-    this.#wasOwner = isOwner;
-    log.info(
-      { version: position.version },
-      isOwner ? "this node fetches and indexes from now on" : "this node does not fetch and index any more: it follows",
-    );
-    this.onOwner(isOwner);
+    if (isOwner !== this.#wasOwner) {
+      this.#wasOwner = isOwner;
+      log.info(
+        { version: position.version },
+        isOwner
+          ? "this node fetches and indexes from now on"
+          : "this node does not fetch and index any more: it follows",
+      );
+      if (isOwner) this.#term++;
+      else void this.onOwner(false);
+      this.#beginPause.end();
+    }
+    if (isOwner && this.#begunTerm !== this.#term && !this.#isBeginning && this.#beginPause.isOver) void this.#begin();
+  }
+
+  /** The lease may be over for a moment, and prolonged, while this is done: then nobody is told, and it is done again. */
+  async #begin(): Promise<void> {
+    const term = this.#term;
+    this.#isBeginning = true;
+    const isDone = await Promise.resolve(this.onOwner(true)).catch(() => false);
+    this.#isBeginning = false;
+    if (isDone === false) this.#beginPause.fail();
+    else this.#begunTerm = term;
   }
 
   /** Why the index is not followed; "" if it is. */

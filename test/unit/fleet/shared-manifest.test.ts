@@ -543,3 +543,21 @@ t.test("each loop logs a failure once, and so does a second process of a node", 
   t.equal(warnings.length, 3, JSON.stringify(warnings));
   t.match(replica.refusal.message, /another failure/);
 });
+
+t.test("what an owner begins with is tried until it is done", { skip }, async (t) => {
+  const node = new TestNode(await testDatabase(t), "a/1");
+  const replica = await node.replica(t, { pollMs: 1 });
+  const asked: boolean[] = [];
+  replica.onOwner = (isOwner) => {
+    asked.push(isOwner);
+    if (asked.length === 1) return Promise.reject(new RangeError("of a test"));
+    return Promise.resolve(asked.length > 2);
+  };
+  replica.start();
+  await until("it is done", () => asked.length > 2);
+  let lookCount = 0;
+  const { state } = node.records;
+  Object.assign(node.records, { state: () => state.call(node.records).finally(() => lookCount++) });
+  await until("it has looked several times", () => lookCount > 9);
+  t.strictSame(asked, [true, true, true], "and not begun again");
+});
