@@ -72,4 +72,9 @@ export const schema: readonly Migration[] = [
         seen timestamptz);
     `,
   },
+  {
+    number: 3,
+    neededFrom: 2,
+    sql: "create index shard_removed on shard (partition, removed) where removed is not null",
+  },
 ];

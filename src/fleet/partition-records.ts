@@ -61,6 +61,9 @@ export interface LoggedFlip {
 /** Flips that are read at once. */
 const flipsAtOnce = 32;
 
+/** Flips, or shards, that are forgotten by one statement. */
+const forgottenAtOnce = 200;
+
 /**
  * All of a flip in one statement, which is one transaction: the first step takes the lock of the partition and checks the fence, and the
  * others do nothing if it does not hold. So a flip costs one way to the database and back.
@@ -196,27 +199,40 @@ export class PartitionRecords {
     }
   }
 
-  /** Forgets flips that are older than this, like `forget`. */
-  async forgetOld(seconds: number): Promise<void> {
+  /** Forgets some of the flips that are older than this, the oldest ones, like `forget`. Resolves with whether there may be more. */
+  async forgetOld(seconds: number): Promise<boolean> {
     const [row] = await this.#database.query(
-      `select max(version)::float8 as version from flip where partition = $1 and made < clock_timestamp() - $2 * interval '1 s'`,
-      [this.partition, seconds],
+      `with oldest as (select version, made from flip where partition = $1 order by version limit $3)
+       select max(version)::float8 as version, count(*)::int as count from oldest
+       where made < clock_timestamp() - $2 * interval '1 s'`,
+      [this.partition, seconds, forgottenAtOnce],
     );
     const version = row?.["version"];
-    if (typeof version === "number") await this.forget(version);
+    if (typeof version !== "number") return false;
+    const forgotten = await this.forget(version);
+    return forgotten === forgottenAtOnce;
   }
 
-  /** Forgets flips up to this version, and what no later version has. The last flip is kept: it identifies the version. */
-  async forget(version: number): Promise<void> {
-    await this.#database.transaction(async (transaction) => {
-      const [row] = await transaction.query(
-        "select version::float8 as version from partition where id = $1 for update",
-        [this.partition],
+  /**
+   * Forgets flips up to this version, and what no later version has; resolves with how many flips. The last flip is kept: it identifies
+   * the version. Nothing is locked that a flip needs for more than a moment.
+   */
+  async forget(version: number): Promise<number> {
+    const state = await this.state();
+    const last = Math.min(version, (state?.version ?? 0) - 1);
+    const flips = await this.#database.query("delete from flip where partition = $1 and version <= $2 returning 1", [
+      this.partition,
+      last,
+    ]);
+    for (let count = forgottenAtOnce; count === forgottenAtOnce; ) {
+      const shards = await this.#database.query(
+        `delete from shard where partition = $1 and removed <= $2 and name in
+         (select name from shard where partition = $1 and removed <= $2 limit $3) returning 1`,
+        [this.partition, last, forgottenAtOnce],
       );
-      const last = Math.min(version, Number(row?.["version"] ?? 0) - 1);
-      await transaction.query("delete from flip where partition = $1 and version <= $2", [this.partition, last]);
-      await transaction.query("delete from shard where partition = $1 and removed <= $2", [this.partition, last]);
-    });
+      count = shards.length;
+    }
+    return flips.length;
   }
 }
 

@@ -20,13 +20,15 @@ export interface ReplicaServices {
   readonly node: { readonly id: string; readonly program: string };
   readonly leaseMs: number;
   readonly pollMs: number;
+  /** Between two rounds of forgetting flips; undefined for the usual time. */
+  readonly forgetMs?: number;
   readonly log: Log;
   readonly metrics: Pick<Metrics, "fleetOwner" | "fleetVersion" | "fleetVersionsBehind">;
 }
 
 /** Flips are kept for an hour, for nodes that follow; one that comes later takes the manifest as it is. Some are forgotten this often. */
 const keptSeconds = 3_600;
-const forgetMs = 600_000;
+const usualForgetMs = 600_000;
 
 /** Between two looks, also when a lease ends. */
 const lookMsMin = 20;
@@ -66,8 +68,8 @@ class Pause {
 /**
  * This node's copy of the index: it follows what the database has, and takes over the changing of the index when nobody has it.
  *
- * Two loops, since following may take as long as shards take to arrive: one renews the leases and tells of this node, the other looks
- * into the database once a second. Neither ends on an error: the next round tries again.
+ * Three loops, since following may take as long as shards take to arrive: one renews the leases and tells of this node, one looks
+ * into the database once a second, and one forgets flips. None ends on an error: the next round tries again.
  */
 export class Replica {
   readonly #services: ReplicaServices;
@@ -76,11 +78,11 @@ export class Replica {
   /** Settle when the running rounds end. */
   #beating: Promise<void> = Promise.resolve();
   #looking: Promise<void> = Promise.resolve();
+  #forgetCall: PendingCall | undefined;
+  #forgetting: Promise<void> = Promise.resolve();
   /** The lease on being this node: a copy of its data directory does not get it. */
   #identity: Lease | undefined;
   #isClosed = false;
-  /** When flips were last forgotten. */
-  #forgotten = elapsedNow();
   #hasFollowed = false;
   /** Whether this node is in the fleet: one that was replaced never owns anything again. Undefined before the database has said so. */
   #isMember: boolean | undefined;
@@ -139,6 +141,23 @@ export class Replica {
   start(): void {
     this.#beatAgain(0);
     this.#lookAgain(0);
+    this.#forgetAgain();
+  }
+
+  #forgetAgain(): void {
+    if (this.#isClosed) return;
+    this.#forgetCall = callAfter(this.#services.forgetMs ?? usualForgetMs, () => {
+      this.#forgetting = this.#forget()
+        .catch((error: unknown) =>
+          this.#services.log.warn({ error: errorMessage(error) }, "old flips are not forgotten yet"),
+        )
+        .finally(() => this.#forgetAgain());
+    });
+  }
+
+  async #forget(): Promise<void> {
+    for (let isMore = true; isMore && this.isOwner && !this.#isClosed; )
+      isMore = await this.#services.records.forgetOld(keptSeconds);
   }
 
   #beatAgain(delayMs: number): void {
@@ -180,12 +199,8 @@ export class Replica {
   }
 
   async #beat(): Promise<void> {
-    const { leases, nameLeases, records } = this.#services;
+    const { leases, nameLeases } = this.#services;
     await leases.renew();
-    if (this.isOwner && elapsedSince(this.#forgotten) > forgetMs) {
-      this.#forgotten = elapsedNow();
-      await records.forgetOld(keptSeconds);
-    }
     const lostNames = await nameLeases.renew();
     if (lostNames.length > 0) this.#identity = undefined;
     this.#announce();
@@ -305,8 +320,9 @@ export class Replica {
     this.#isClosed = true;
     this.#beatCall?.cancel();
     this.#lookCall?.cancel();
+    this.#forgetCall?.cancel();
     const { manifest, nameLeases } = this.#services;
-    await Promise.all([this.#beating, this.#looking]);
+    await Promise.all([this.#beating, this.#looking, this.#forgetting]);
     await manifest.release().catch(() => undefined);
     if (this.#identity !== undefined) await nameLeases.release(this.#identity).catch(() => undefined);
   }

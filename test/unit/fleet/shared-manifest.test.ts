@@ -424,7 +424,25 @@ t.test("flips that are old are forgotten, and the last one stays", { skip }, asy
   const a = await owner(t);
   for (const name of ["host/a", "host/b", "host/c"]) await a.add(name);
   await a.database.query("update flip set made = made - interval '2 hours' where version < 3");
-  await a.records.forgetOld(3_600);
+  await a.database.query(
+    `insert into flip (partition, version, id, epoch, timeline, made, change)
+     select ${partition}, -n, 'old ' || n, 1, 1, now() - interval '3 hours', '' from generate_series(0, 449) n`,
+  );
+  await a.database.query(
+    `insert into shard (partition, name, kind, record, added, removed)
+     select ${partition}, n, 'text', '{}', 1, case n when 401 then 3 else 1 end from generate_series(1, 401) n`,
+  );
+  // While a flip is being made, which has the row of the partition.
+  const replica = await a.replica(t, { forgetMs: 1 });
+  replica.start();
+  const countFlips = async (): Promise<unknown> =>
+    (await a.database.query("select count(*)::int as n from flip"))[0]?.["n"];
+  await a.database.transaction(async (transaction) => {
+    await transaction.query("select 1 from partition for update");
+    await until("they are forgotten, some at a time", async () => (await countFlips()) === 1);
+  });
+  await replica.close();
+  t.strictSame(await a.database.query("select name from shard where removed is not null"), [{ name: "401" }]);
   const rows = await a.database.query("select version::int as version from flip order by version");
   t.strictSame(
     rows.map(({ version }) => version),
