@@ -2,6 +2,7 @@ import { callAfter, type PendingCall } from "../base/deadline.js";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import type { Metrics } from "../base/metrics.js";
+import { DatabaseError } from "../database/database.js";
 import { elapsedNow, elapsedSince, type Lease, type Leases } from "../database/leases.js";
 import type { FleetRecords } from "./fleet-records.js";
 import type { PartitionRecords } from "./partition-records.js";
@@ -44,6 +45,7 @@ const jitterShare = 0.2;
 /** The pause after attempts of one kind that have failed, one after the other. */
 class Pause {
   readonly #firstMs: number;
+  #longestMs = 0;
   #ms = 0;
   #since = elapsedNow();
 
@@ -51,12 +53,16 @@ class Pause {
     this.#firstMs = firstMs;
   }
 
+  /** Shorter by a part that differs, so that nodes do not all try again at the same moment. */
   fail(): void {
-    this.#ms = Math.min(Math.max(this.#firstMs, 2 * this.#ms), pauseMsMax);
+    const longest = Math.min(Math.max(this.#firstMs, 2 * this.#longestMs), pauseMsMax);
+    this.#longestMs = longest;
+    this.#ms = longest * (1 - jitterShare * Math.random());
     this.#since = elapsedNow();
   }
 
   end(): void {
+    this.#longestMs = 0;
     this.#ms = 0;
   }
 
@@ -100,6 +106,11 @@ export class Replica {
   #begunTerm = 0;
   #isBeginning = false;
   readonly #beginPause: Pause;
+  readonly #followPause: Pause;
+  /** Why following failed last. */
+  #followError: unknown;
+  /** Whether the database cannot be asked, as the last look found. */
+  #isDatabaseAway = false;
 
   /**
    * Called when this node begins to change the index, or may not any more. If what is to be done at its beginning resolves with false, it is called
@@ -110,6 +121,7 @@ export class Replica {
   constructor(services: ReplicaServices) {
     this.#services = services;
     this.#beginPause = new Pause(services.pollMs);
+    this.#followPause = new Pause(services.pollMs);
     services.manifest.refusal = () => this.refusal;
   }
 
@@ -122,7 +134,7 @@ export class Replica {
    * Whether it has had all that the database had at a moment since its start; or has something, and the database cannot be asked.
    */
   get hasFollowed(): boolean {
-    return this.#hasFollowed || (this.#failure !== "" && this.#services.manifest.position.version > 0);
+    return this.#hasFollowed || (this.#isDatabaseAway && this.#services.manifest.position.version > 0);
   }
 
   /** Whether it has had all that the database had at a moment since its start. */
@@ -231,11 +243,25 @@ export class Replica {
     const { version, flipId } = manifest.position;
     this.#owner = state?.holder ?? "";
     metrics.fleetVersionsBehind.set(Math.abs((state?.version ?? 0) - version));
-    if (state !== undefined && (state.version !== version || state.flipId !== flipId)) await manifest.follow();
-    this.#hasFollowed = true;
+    const isBehind = state !== undefined && (state.version !== version || state.flipId !== flipId);
     // One that this process has, and does not know of, is that of a flip or a claim whose answer was lost.
     const isFree = state === undefined || state.freeInMs < 0 || state.holder === this.#services.leases.holder;
-    if (!manifest.isOwner && this.#mayOwn && isFree) await manifest.claim();
+    const mayClaim = !manifest.isOwner && this.#mayOwn && isFree;
+    // What the bucket lacks would be asked for each second. The failure stays that of the last attempt.
+    if ((isBehind || mayClaim) && !this.#followPause.isOver) throw this.#followError;
+    try {
+      if (isBehind) await manifest.follow();
+      this.#hasFollowed = true;
+      if (mayClaim) await manifest.claim();
+      this.#followPause.end();
+    } catch (error) {
+      // Some of it was followed.
+      if (manifest.position.version !== version) this.#followPause.end();
+      // The database is asked for its state at each look anyway.
+      if (!(error instanceof DatabaseError)) this.#followPause.fail();
+      this.#followError = error;
+      throw error;
+    }
     this.#announce();
     // It is taken as soon as it is free.
     return manifest.isOwner || state === undefined || state.freeInMs < 0 ? undefined : state.freeInMs + 1;
@@ -298,10 +324,12 @@ export class Replica {
   #succeed(loop: Loop): void {
     if (loop === "look" && this.#failure !== "") this.#services.log.info("the index is followed again");
     this.#failures[loop] = "";
+    if (loop === "look") this.#isDatabaseAway = false;
   }
 
   #fail(loop: Loop, error: unknown): void {
     this.#announce();
+    if (loop === "look") this.#isDatabaseAway = error instanceof DatabaseError;
     const message = errorMessage(error);
     const isKnown = Object.values(this.#failures).includes(message);
     if (this.#isClosed) return;

@@ -1,5 +1,6 @@
 /** The manifest that a database has: the contract, followers, lost answers, fences, and a database that has fallen back. */
 import t, { type Test } from "tap";
+import { TrawlError } from "../../../src/base/errors.js";
 import { silentLog } from "../../../src/base/log.js";
 import { createMetrics } from "../../../src/base/metrics.js";
 import { resultAtOnce } from "../../../src/base/yielding.js";
@@ -43,6 +44,8 @@ class TestNode implements ManifestSite {
   /** Shards that were stored for others, and names of those that were fetched. */
   readonly stored: number[] = [];
   readonly brought: string[] = [];
+  /** Why it cannot fetch any. */
+  missing: Error | undefined;
   #nextId: number;
 
   constructor(
@@ -71,6 +74,7 @@ class TestNode implements ManifestSite {
         },
         storeSymbols: (_, record) => this.#nameSymbols(record),
         bring: async (name) => {
+          if (this.missing !== undefined) throw this.missing;
           this.brought.push(name);
           return this.#nextId++;
         },
@@ -559,7 +563,7 @@ t.test("each loop logs a failure once, and so does a second process of a node", 
   [tellCount, lookCount] = [0, 0];
   await until("both loops have failed several times", () => tellCount > 3 && lookCount > 3);
   t.equal(warnings.length, 3, JSON.stringify(warnings));
-  t.match(replica.refusal.message, /another failure/);
+  t.match(replica.refusal.message, /its log says what keeps it/);
 });
 
 t.test("what an owner begins with is tried until it is done", { skip }, async (t) => {
@@ -578,4 +582,34 @@ t.test("what an owner begins with is tried until it is done", { skip }, async (t
   Object.assign(node.records, { state: () => state.call(node.records).finally(() => lookCount++) });
   await until("it has looked several times", () => lookCount > 9);
   t.strictSame(asked, [true, true, true], "and not begun again");
+});
+
+t.test("an object that is missing is not asked for at each look, and is no reason to be ready", { skip }, async (t) => {
+  const { schema } = await testDatabase(t);
+  const a = new TestNode(await disturbed(t, schema), "a/1");
+  await a.manifest.claim();
+  await a.manifest.publish(() => ({ repositories: [a.catalog.newRepository(testRepository(0, "host/a"), false)] }));
+  const shard = { id: 1, storedBytes: 1, contentBytes: 1, documentCount: 1, repositoryIds: [1] };
+  await a.manifest.publish(() => ({ addedShards: [shard] }));
+  const database = await disturbed(t, schema);
+  const b = new TestNode(database, "b/1");
+  b.missing = new TrawlError("storage", "object shard/00 cannot be read");
+  let [attemptCount, lookCount] = [0, 0];
+  database.disturb = (sql, run) => {
+    if (sql.includes("from flip where")) attemptCount++;
+    if (sql.startsWith("select version::float8 as version, flip_id")) lookCount++;
+    return run();
+  };
+  const replica = await b.replica(t, { pollMs: 8 });
+  replica.start();
+  await until("it has looked often", () => lookCount > 40);
+  t.ok(attemptCount < 14, `${attemptCount} attempts`);
+  t.equal(b.catalog.position.version, 1);
+  t.match(replica.refusal.message, /its log says what keeps it/, "it says all the time that it does not follow");
+  t.equal(replica.hasFollowed, false);
+  database.disturb = () => Promise.reject(lost(false));
+  await until("the database cannot be asked: it is searched as it is", () => replica.hasFollowed);
+  database.disturb = (_, run) => run();
+  b.missing = undefined;
+  await until("it follows", () => b.catalog.position.version === 2 && replica.hasFollowed);
 });
