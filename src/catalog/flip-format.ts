@@ -1,5 +1,6 @@
-import { TrawlError } from "../base/errors.js";
+import { errorMessage, TrawlError } from "../base/errors.js";
 import { isObject } from "../base/is-object.js";
+import { mapInSteps } from "../base/yielding.js";
 import type { HistoryShardRecord } from "../model/history-record.js";
 import type { Repository } from "../model/repository.js";
 import type { ShardRecord, SymbolRecord } from "../model/shard-record.js";
@@ -14,9 +15,10 @@ import type { CatalogChange } from "./catalog-change.js";
  *      "tombstones": [[NAME, [DOCUMENT]]], "hidden": [[NAME, [REPOSITORY]]], "symbols": [[NAME, RECORD or null]],
  *      "addedHistory": [[NAME, RECORD without its id]], "removedHistory": [NAME]}
  *
- * Members with nothing in them are absent.
+ * Members with nothing in them are absent. Each item is a line of its own, and so is what is between two members (`],"removedShards":[`), so
+ * that a long text can be read in steps.
  */
-type FlipText = Readonly<Record<FlipMember, readonly unknown[] | undefined>>;
+export type FlipText = Readonly<Partial<Record<FlipMember, readonly unknown[]>>>;
 type FlipMember = (typeof flipMembers)[number];
 
 const flipMembers = [
@@ -71,52 +73,90 @@ export function* encodeChange(change: CatalogChange, nameShard: (id: number) => 
       texts.push(JSON.stringify(item));
       yield;
     }
-    parts.push(`"${member}":[${texts.join(",")}]`);
+    parts.push(`"${member}":[\n${texts.join(",\n")}\n]`);
   }
   return `{${parts.join(",")}}`;
 }
 
+/** What the text says, in steps. Throws `storage` for one that `encodeChange` does not write. */
+export function* parseFlip(text: string): Generator<void, FlipText> {
+  if (text === "{}") return {};
+  const flip: Partial<Record<FlipMember, unknown[]>> = {};
+  let items: unknown[] | undefined;
+  for (let start = 0, end = 0; end < text.length; start = end + 1) {
+    const found = text.indexOf("\n", start);
+    end = found < 0 ? text.length : found;
+    const line = text.slice(start, end);
+    if (line === "]}" && items !== undefined && end === text.length) return flip;
+    const opening = items === undefined ? "{" : "],";
+    if (line.startsWith(opening) && line.endsWith(":[")) {
+      items = [];
+      flip[readMember(parseJson(line.slice(opening.length, -2)))] = items;
+    } else if (items === undefined) throw unfit("it has no members");
+    else items.push(parseJson(line.endsWith(",") ? line.slice(0, -1) : line));
+    yield;
+  }
+  throw unfit("it has no end");
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw unfit(`it is not JSON: ${errorMessage(cause)}`);
+  }
+}
+
 /**
- * The change as this host makes it. What it says of shards that are not live here is left out, as it is by a change itself. Throws `storage`
- * for what is no change.
+ * The change as this host makes it, in steps. What it says of shards that are not live here is left out, as it is by a change itself. Throws
+ * `storage` for what is no change.
  */
-export function decodeChange(value: unknown, ids: ShardIds): CatalogChange {
+export function* decodeChange(value: unknown, ids: ShardIds): Generator<void, CatalogChange> {
   const flip = requireFlip(value);
-  const known = <T>(entries: readonly unknown[] = [], read: (value: unknown) => T): Map<number, T> =>
-    new Map(
-      entries.flatMap((entry) => {
-        const [name, inner] = readPair(entry);
-        const id = ids.find(name);
-        return id === undefined ? [] : [[id, read(inner)] as const];
-      }),
-    );
-  const added = <T extends object>(entries: readonly unknown[] = []): (T & { readonly id: number })[] =>
-    entries.map((entry) => {
+  const known = function* <T>(entries: readonly unknown[] = [], read: (value: unknown) => T) {
+    const values = new Map<number, T>();
+    for (const entry of entries) {
+      const [name, inner] = readPair(entry);
+      const id = ids.find(name);
+      if (id !== undefined) values.set(id, read(inner));
+      yield;
+    }
+    return values;
+  };
+  const added = <T extends object>(entries: readonly unknown[] = []) =>
+    mapInSteps(entries, (entry): T & { readonly id: number } => {
       const [name, inner] = readPair(entry);
       return { ...(readObject(inner) as T), id: ids.take(name) };
     });
   const found = (names: readonly unknown[] = []): number[] => names.flatMap((name) => ids.find(readName(name)) ?? []);
   return {
-    repositories: (flip.repositories ?? []).map((one) => readObject(one) as unknown as Repository),
+    repositories: yield* mapInSteps(flip.repositories ?? [], (one) => readObject(one) as unknown as Repository),
     removedRepositoryIds: (flip.removedRepositories ?? []).map(readNumber),
     removedShardIds: found(flip.removedShards),
-    tombstones: known(flip.tombstones, readNumbers),
-    hidden: known(flip.hidden, readNumbers),
-    symbols: known(flip.symbols, (one) => (one === null ? undefined : (readObject(one) as unknown as SymbolRecord))),
+    tombstones: yield* known(flip.tombstones, readNumbers),
+    hidden: yield* known(flip.hidden, readNumbers),
+    symbols: yield* known(flip.symbols, (one) =>
+      one === null ? undefined : (readObject(one) as unknown as SymbolRecord),
+    ),
     removedHistoryIds: found(flip.removedHistory),
-    addedShards: added<NamedShard>(flip.addedShards),
-    addedHistory: added<NamedHistory>(flip.addedHistory),
+    addedShards: yield* added<NamedShard>(flip.addedShards),
+    addedHistory: yield* added<NamedHistory>(flip.addedHistory),
   };
 }
 
-function requireFlip(value: unknown): Partial<FlipText> {
+function requireFlip(value: unknown): FlipText {
   if (!isObject(value)) throw unfit("it is no object");
-  for (const [member, items] of Object.entries(value)) {
-    if (!flipMembers.some((known) => known === member))
-      throw unfit(`it has ${JSON.stringify(member.slice(0, 50))}, which this version of Trawl does not know`);
-    if (!Array.isArray(items)) throw unfit(`${member} is no list`);
-  }
-  return value as Partial<FlipText>;
+  for (const [member, items] of Object.entries(value))
+    if (!Array.isArray(items)) throw unfit(`${readMember(member)} is no list`);
+    else readMember(member);
+  return value as FlipText;
+}
+
+function readMember(value: unknown): FlipMember {
+  const member = flipMembers.find((known) => known === value);
+  if (member === undefined)
+    throw unfit(`it has ${String(value).slice(0, 50)}, which this version of Trawl does not know`);
+  return member;
 }
 
 function readPair(value: unknown): [name: string, inner: unknown] {

@@ -61,6 +61,9 @@ export interface LoggedFlip {
 /** Flips that are read at once. */
 const flipsAtOnce = 32;
 
+/** Or fewer, of this size; or one, of any size. */
+const flipBytesAtOnce = 2 ** 23;
+
 /** Flips, or shards, that are forgotten by one statement. */
 const forgottenAtOnce = 200;
 
@@ -156,8 +159,13 @@ export class PartitionRecords {
    */
   async flipsAfter(version: number, flipId: string): Promise<readonly LoggedFlip[] | undefined> {
     const rows = await this.#database.query(
-      `select version::float8 as version, id, change from flip where partition = $1 and version >= $2 order by version limit $3`,
-      [this.partition, version, flipsAtOnce + 1],
+      `select version::float8 as version, id, change
+       from (select *, row_number() over following as number, sum(octet_length(change)) over following as bytes
+         from (select version, id, case version when $2 then '' else change end as change
+           from flip where partition = $1 and version >= $2 order by version limit $3) one
+         window following as (order by version)) counted
+       where number <= 2 or bytes <= $4 order by version`,
+      [this.partition, version, flipsAtOnce + 1, flipBytesAtOnce],
     );
     const flips = rows.map((row) => ({
       version: Number(row["version"]),

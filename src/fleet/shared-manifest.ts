@@ -1,10 +1,10 @@
 import { assert } from "../base/assert.js";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
-import { mapInSteps, resultWhileYielding } from "../base/yielding.js";
+import { eachInSteps, filterInSteps, mapInSteps, resultWhileYielding } from "../base/yielding.js";
 import type { CatalogChange, RestoredShard, StagedChange } from "../catalog/catalog-change.js";
 import type { Catalog } from "../catalog/catalog.js";
-import { decodeChange, encodeChange, type ShardIds } from "../catalog/flip-format.js";
+import { decodeChange, encodeChange, parseFlip, type ShardIds } from "../catalog/flip-format.js";
 import type { Position } from "../catalog/catalog-records.js";
 import type { Flip, Manifest } from "../catalog/manifest.js";
 import { DatabaseError } from "../database/database.js";
@@ -267,9 +267,9 @@ export class SharedManifest implements Manifest {
   /** Makes a flip of the log here. */
   async #make(text: string, position: { readonly version: number; readonly flipId: string }): Promise<void> {
     const { catalog } = this.#services;
-    const value = parse(text);
+    const value = await resultWhileYielding(parseFlip(text));
     // Before anything is fetched for it.
-    decodeChange(value, { find: () => undefined, take: () => 0 });
+    await resultWhileYielding(decodeChange(value, { find: () => undefined, take: () => 0 }));
     const brought = new Map<string, number>();
     const lookup: ShardIds = {
       find: (name) => this.#ids.get(name),
@@ -280,50 +280,48 @@ export class SharedManifest implements Manifest {
       },
     };
     const { shards } = this.#services;
-    for (const [kind, entries] of [
-      ["text", addedIn(value, "addedShards")],
-      ["history", addedIn(value, "addedHistory")],
+    for (const [kind, entries = []] of [
+      ["text", value.addedShards],
+      ["history", value.addedHistory],
     ] as const)
-      await eachAtOnce(entries, async ([name, record]) => {
+      await eachAtOnce(entries as readonly [string, NamedRecord][], async ([name, record]) => {
         brought.set(name, await shards.bring(name, record, kind));
       });
-    const change = decodeChange(value, lookup);
+    const change = await resultWhileYielding(decodeChange(value, lookup));
     await eachAtOnce([...(change.symbols ?? [])], async ([id, record]) => {
       if (record !== undefined) await shards.bringSymbols(id, record);
     });
-    const removed = new Set([...(change.removedShardIds ?? []), ...(change.removedHistoryIds ?? [])]);
     await catalog.follow(() => change, position);
-    this.#forget(removed);
+    for (const name of [...(value.removedShards ?? []), ...(value.removedHistory ?? [])] as string[])
+      this.#ids.delete(name);
     for (const [name, id] of brought) this.#ids.set(name, id);
     shards.keep(brought.keys());
-  }
-
-  #forget(ids: ReadonlySet<number>): void {
-    if (ids.size === 0) return;
-    for (const [name, id] of this.#ids) if (ids.has(id)) this.#ids.delete(name);
   }
 
   /** Makes the catalog what the database has, whatever it had. */
   async #takeSnapshot(): Promise<void> {
     const { catalog, records, shards, log } = this.#services;
     const repositories: SharedRepository[] = [];
+    const ids = new Set<number>();
     const found = new Map<string, SharedShard>();
     const state = await records.snapshot((someRepositories, someShards) => {
       repositories.push(...someRepositories);
+      for (const { id } of someRepositories) ids.add(id);
       for (const one of someShards) found.set(one.name, one);
     });
     const position = { version: state?.version ?? 0, flipId: state?.flipId ?? "" };
     log.warn({ partition: records.partition, before: catalog.position, after: position }, "the manifest was read anew");
-    const ids = new Set(repositories.map(({ id }) => id));
-    const removed = [...this.#ids].filter(([name]) => !found.has(name));
+    const removed = await resultWhileYielding(filterInSteps([...this.#ids], ([name]) => !found.has(name)));
     const addedShards: ShardRecord[] = [];
     const addedHistory: HistoryShardRecord[] = [];
     const restored = new Map<number, RestoredShard>();
     const names: [string, number][] = [];
-    await eachAtOnce([...found.values()], async ({ name, kind, record: text, tombstones }) => {
-      const record = parse(text) as NamedRecord;
-      const known = this.#ids.get(name);
-      const id = known ?? (await shards.bring(name, record, kind));
+    const take = (
+      { name, kind, tombstones }: SharedShard,
+      record: NamedRecord,
+      known: number | undefined,
+      id: number,
+    ) => {
       names.push([name, id]);
       if (kind === "history") {
         if (known === undefined) addedHistory.push({ ...(record as Omit<HistoryShardRecord, "id">), id });
@@ -331,15 +329,37 @@ export class SharedManifest implements Manifest {
       }
       const whole = { ...(record as Omit<ShardRecord, "id">), id };
       if (known === undefined) addedShards.push(whole);
-      else if (whole.symbols !== undefined && whole.symbols.object !== catalog.shard(known)?.record.symbols?.object)
-        await shards.bringSymbols(known, whole.symbols);
       restored.set(id, { record: whole, tombstones: tombstones === null ? undefined : toWords(tombstones) });
+    };
+    const fetched: {
+      readonly shared: SharedShard;
+      readonly record: NamedRecord;
+      readonly known: number | undefined;
+    }[] = [];
+    await resultWhileYielding(
+      eachInSteps([...found.values()], (shared) => {
+        const record = parse(shared.record) as NamedRecord;
+        const known = this.#ids.get(shared.name);
+        const symbols = symbolsIn(record)?.object;
+        const hasAll =
+          known !== undefined && (symbols === undefined || symbols === catalog.shard(known)?.record.symbols?.object);
+        if (hasAll) take(shared, record, known, known);
+        else fetched.push({ shared, record, known });
+      }),
+    );
+    await eachAtOnce(fetched, async ({ shared, record, known }) => {
+      const id = known ?? (await shards.bring(shared.name, record, shared.kind));
+      const symbols = symbolsIn(record);
+      if (known !== undefined && symbols !== undefined) await shards.bringSymbols(known, symbols);
+      take(shared, record, known, id);
     });
     const live = (id: number): boolean => catalog.shard(id) !== undefined;
     await catalog.follow(
       async () => ({
         repositories: await resultWhileYielding(mapInSteps(repositories, ({ record }) => parse(record) as Repository)),
-        removedRepositoryIds: [...catalog.repositories()].map(({ id }) => id).filter((id) => !ids.has(id)),
+        removedRepositoryIds: (
+          await resultWhileYielding(filterInSteps([...catalog.repositories()], ({ id }) => !ids.has(id)))
+        ).map(({ id }) => id),
         addedShards,
         addedHistory,
         removedShardIds: removed.map(([, id]) => id).filter(live),
@@ -349,7 +369,7 @@ export class SharedManifest implements Manifest {
       position,
     );
     for (const [name] of removed) this.#ids.delete(name);
-    for (const [name, id] of names) this.#ids.set(name, id);
+    await resultWhileYielding(eachInSteps(names, ([name, id]) => void this.#ids.set(name, id)));
     shards.keep(found.keys());
   }
 
@@ -452,8 +472,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** The shards that a flip adds, each with its record; `decodeChange` checks them. */
-function addedIn(value: unknown, member: "addedShards" | "addedHistory"): readonly [string, NamedRecord][] {
-  const entries = (value as Partial<Record<typeof member, unknown>> | null)?.[member];
-  return Array.isArray(entries) ? (entries as [string, NamedRecord][]) : [];
+/** Those of a shard of texts. */
+function symbolsIn(record: NamedRecord): SymbolRecord | undefined {
+  return "repositoryId" in record ? undefined : record.symbols;
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { resultAtOnce } from "../../../src/base/yielding.js";
 import { Catalog } from "../../../src/catalog/catalog.js";
-import { decodeChange, encodeChange } from "../../../src/catalog/flip-format.js";
+import { decodeChange, encodeChange, parseFlip } from "../../../src/catalog/flip-format.js";
 import { RecordStore } from "../../../src/store/record-store.js";
 import type { Records } from "../../../src/store/records.js";
 import { testRepository } from "../../support/engine.js";
@@ -54,7 +54,10 @@ class Follower {
         return this.#nextId - 1;
       },
     };
-    await this.catalog.follow(() => decodeChange(JSON.parse(text), ids), { version, flipId: `flip ${version}` });
+    await this.catalog.follow(() => resultAtOnce(decodeChange(resultAtOnce(parseFlip(text)), ids)), {
+      version,
+      flipId: `flip ${version}`,
+    });
   }
 }
 
@@ -74,6 +77,7 @@ t.test("another host that makes the same flips from their texts has the same", a
         await Promise.resolve();
       },
     );
+    for (const text of texts) t.strictSame(resultAtOnce(parseFlip(text)), JSON.parse(text));
     for (const text of texts) await follower.follow(text, catalog.position.version);
     if (printCatalog(catalog).join() !== printCatalog(follower.catalog).join())
       t.strictSame(printCatalog(follower.catalog), printCatalog(catalog), `change ${i}`);
@@ -109,10 +113,28 @@ t.test("texts that are no change are refused, and shards that are not here are l
     { removedShards: [1] },
     { removedRepositories: ["1"] },
   ])
-    t.throws(() => decodeChange(value, nowhere), { code: "storage" }, JSON.stringify(value));
+    t.throws(() => resultAtOnce(decodeChange(value, nowhere)), { code: "storage" }, JSON.stringify(value));
   const here = { find: () => 7, take: () => 1 };
   for (const value of [{ tombstones: [["a", [-1]]] }, { tombstones: [["a", 1]] }, { symbols: [["a", 1]] }])
-    t.throws(() => decodeChange(value, here), { code: "storage" }, JSON.stringify(value));
-  const { tombstones, removedShardIds } = decodeChange({ tombstones: [["a", [1]]], removedShards: ["b"] }, nowhere);
+    t.throws(() => resultAtOnce(decodeChange(value, here)), { code: "storage" }, JSON.stringify(value));
+  const { tombstones, removedShardIds } = resultAtOnce(
+    decodeChange({ tombstones: [["a", [1]]], removedShards: ["b"] }, nowhere),
+  );
   t.strictSame([tombstones?.size, removedShardIds], [0, []]);
+});
+
+t.test("a text is read in steps, and one that is cut or has more is refused", (t) => {
+  const change = {
+    repositories: Array.from({ length: 300 }, (_, id) => testRepository(id, `host/${id}`)),
+    removedRepositoryIds: [7],
+  };
+  const text = resultAtOnce(encodeChange(change, String));
+  t.ok([...parseFlip(text)].length >= 300, "a step for each repository");
+  t.strictSame(resultAtOnce(parseFlip("{}")), {});
+  const lines = text.split("\n");
+  for (const cut of [0, 1, 2, lines.length - 2, lines.length - 1])
+    t.throws(() => resultAtOnce(parseFlip(lines.slice(0, cut).join("\n"))), { code: "storage" }, `${cut} lines`);
+  for (const more of ["", "{}", "]}"]) t.throws(() => resultAtOnce(parseFlip(`${text}\n${more}`)), { code: "storage" });
+  t.throws(() => resultAtOnce(parseFlip('{"soon":[\n]}')), { message: /soon, which this version of Trawl/ });
+  t.end();
 });
