@@ -81,7 +81,8 @@ const runs = groupFiles(files).map(({ name, files: those }) => {
     env: {
       ...process.env,
       ...temporary,
-      TAP_TIMEOUT: String(timeoutSeconds),
+      // That of the whole process, too.
+      TAP_TIMEOUT: String(timeoutSeconds * those.length),
       TEST_TIMES: timesFolder,
       TEST_FILES: those.join(" "),
     },
