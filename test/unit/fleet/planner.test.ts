@@ -9,7 +9,7 @@ import {
   type PlannedPartition,
   planFleet,
 } from "../../../src/fleet/planner.js";
-import { rounds, scaled } from "../../support/full-run.js";
+import { isFull, rounds, scaled } from "../../support/full-run.js";
 import { randomFrom } from "../../support/random.js";
 
 const gib = 2 ** 30;
@@ -165,11 +165,7 @@ function checkCopies(t: Test, fleet: TestFleet, copies: number): void {
   );
 }
 
-for (const [nodes, partitions] of [
-  [3, 64],
-  [10, 512],
-  [100, 4096],
-] as const)
+for (const [nodes, partitions] of [[3, 64], [10, 512], isFull ? [100, 4096] : [30, 1024]] as const)
   t.test(`${nodes} nodes, ${partitions} partitions: new, a node joins, a node is lost`, async (t) => {
     const fleet = fleetOf(t, nodes, partitions);
     checkCopies(t, fleet, 2);
