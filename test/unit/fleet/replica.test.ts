@@ -126,7 +126,7 @@ t.test("which database was seen is kept, and an index without a fleet is refused
   const { id } = await testFleet(t);
   const { index, data } = await member(t, "n5", "five", id);
   await index.check();
-  t.match(readIdentityFile(data)?.seen, { system: /^\d+$/, timeline: 1 });
+  t.match(readIdentityFile(data)?.seen, { system: /^\d+$/, timeline: Number });
   t.match(readFileSync(join(data, "fleet.json"), "utf8"), /"node": "n5"/);
   const catalog = emptyCatalog();
   const shard = { id: 1, storedBytes: 1, contentBytes: 1, documentCount: 1, repositoryIds: [1] };
