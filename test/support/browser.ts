@@ -201,6 +201,8 @@ interface AxeViolation {
 
 /** Violations of the rules for accessible pages that axe-core finds as lines of text. */
 export async function findViolations(page: Page): Promise<readonly string[]> {
+  // Each page has a heading, but the tree beside a file may be there before it.
+  await page.locator("h1").first().waitFor({ state: "attached" });
   // Once in each document: it is half a megabyte.
   if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(axeSource);
   // Elements without a fault are not described, which takes longer than to find those with one. The style sheets are not parsed
