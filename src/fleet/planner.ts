@@ -188,6 +188,8 @@ class Draft {
   readonly #options: PlanOptions;
   readonly #nodes: ReadonlyMap<string, NodeDraft>;
   readonly #partitions: PartitionDraft[] = [];
+  /** Of the nodes that count, together. */
+  readonly #capacityBytes: number;
   /** Of all partitions, a copy each. */
   #weight = 0;
 
@@ -195,7 +197,9 @@ class Draft {
     this.#options = options;
     this.#nodes = new Map(nodes.map((node) => [node.name, new NodeDraft(node)]));
     assert(this.#nodes.size === nodes.length, "names of nodes are distinct");
-    this.copiesWanted = Math.min(options.copies, this.#counted().length);
+    const counted = this.#counted();
+    this.copiesWanted = Math.min(options.copies, counted.length);
+    this.#capacityBytes = counted.reduce((sum, { node }) => sum + node.capacityBytes, 0);
   }
 
   *read(partitions: readonly PlannedPartition[]): Generator<void, void> {
@@ -227,8 +231,7 @@ class Draft {
 
   /** What the load of each node should be. */
   get #meanLoad(): number {
-    const capacity = this.#counted().reduce((sum, { node }) => sum + node.capacityBytes, 0);
-    return (this.#weight * this.copiesWanted) / capacity;
+    return (this.#weight * this.copiesWanted) / this.#capacityBytes;
   }
 
   /** Whether the copies of the node count: it is there, or is expected to come back. */
@@ -340,13 +343,7 @@ class Draft {
       this.#hold(draft, leaving.node);
       return this.#change("keep", draft, leaving.node);
     }
-    const { byteCount } = draft.partition;
-    const roomy = [...this.#nodes.values()].filter(
-      (node) =>
-        node.takes &&
-        node.byteCount + byteCount <= node.node.capacityBytes &&
-        !draft.copies.some((copy) => copy.node === node),
-    );
+    const roomy = this.#nodesWithRoom(draft);
     if (roomy.length === 0) {
       this.withoutRoom++;
       return;
@@ -356,6 +353,16 @@ class Draft {
     const free = (elsewhere.length > 0 ? elsewhere : roomy).filter((node) => this.#mayLoad(draft, node));
     const best = this.#best(draft, free);
     if (best !== undefined) this.#load(draft, best);
+  }
+
+  /** Those that may get a copy, and have none. */
+  #nodesWithRoom({ partition, copies }: PartitionDraft): NodeDraft[] {
+    return [...this.#nodes.values()].filter(
+      (node) =>
+        node.takes &&
+        node.byteCount + partition.byteCount <= node.node.capacityBytes &&
+        !copies.some((copy) => copy.node === node),
+    );
   }
 
   #mayLoad({ partition }: PartitionDraft, node: NodeDraft): boolean {
@@ -377,12 +384,8 @@ class Draft {
     for (const [at, draft] of this.#partitions.entries()) {
       const there = draft.copies.map((copy) => copy.node.node.zone);
       if (new Set(there).size < zonesWanted && this.#isSettled(draft)) {
-        const free = [...this.#nodes.values()].filter(
-          (node) =>
-            node.takes &&
-            !there.includes(node.node.zone) &&
-            node.byteCount + draft.partition.byteCount <= node.node.capacityBytes &&
-            this.#mayLoad(draft, node),
+        const free = this.#nodesWithRoom(draft).filter(
+          (node) => !there.includes(node.node.zone) && this.#mayLoad(draft, node),
         );
         const best = this.#best(draft, free);
         if (best !== undefined) this.#move(draft, this.#leastNeeded(draft.copies), best);
