@@ -18,6 +18,7 @@ import {
   writeIdentityFile,
 } from "../fleet/node-identity.js";
 import { PartitionRecords } from "../fleet/partition-records.js";
+import { nameHolder } from "../fleet/replica.js";
 import { onlyPartition, openDatabase } from "../fleet/shared-index.js";
 import { hashObject, usualObjectLimits } from "../objects/object-store.js";
 import { openObjects } from "../objects/open-objects.js";
@@ -27,6 +28,9 @@ type Print = (line: string) => void;
 
 /** Objects are tried with these bytes; the object stays. */
 const probe = Buffer.from("trawl\n");
+
+/** A node that has not been heard of for so many lengths of a lease is taken for one that does not run. */
+const aliveLeases = 3;
 
 /** A person waits. */
 const probeLimits = { ...usualObjectLimits, deadlineMs: 10_000 };
@@ -93,7 +97,7 @@ export function joinFleet(configFile: string, replaces: boolean, print: Print): 
       await writeIdentityFile(data, { fleet: id, node, name: fleet.node, seen: database.timeline });
     });
     try {
-      await records.join(node, fleet.node, replaces, 3 * fleet.leaseSeconds * 1000);
+      await records.join(node, fleet.node, replaces, aliveLeases * fleet.leaseSeconds * 1000);
     } catch (error) {
       if (!(error instanceof DatabaseError && error.isUnknown)) await inFolder(data, () => removeIdentityFile(data));
       throw error;
@@ -138,7 +142,7 @@ export function fleetStatus(configFile: string, isJson: boolean): Promise<string
       records.server(),
       new PartitionRecords(database, onlyPartition).state(),
     ]);
-    const owner = state === undefined || state.freeInMs < 0 ? "" : (state.holder.split("/")[0] ?? "");
+    const owner = state === undefined || state.freeInMs < 0 ? "" : nameHolder(state.holder);
     const version = state?.version ?? 0;
     if (isJson) return JSON.stringify({ name, owner, version, server, nodes });
     const standby =
@@ -150,7 +154,7 @@ export function fleetStatus(configFile: string, isJson: boolean): Promise<string
     return [
       `fleet ${name}: ${nodes.length} nodes, ${version} changes, ${owner === "" ? "nobody fetches and indexes" : `${owner} fetches and indexes`}`,
       `database: timeline ${server.timeline}, ${standby}`,
-      ...nodes.map((node) => describeNode(node, version, owner, 3 * fleet.leaseSeconds)),
+      ...nodes.map((node) => describeNode(node, version, owner, aliveLeases * fleet.leaseSeconds)),
     ]
       .map(visible)
       .join("\n");

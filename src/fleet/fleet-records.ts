@@ -32,7 +32,7 @@ export interface ServerRecord {
   readonly isSynchronous: boolean;
 }
 
-/** Node names are in certificates, too. */
+/** Of the reason why a node does not follow, which it tells the others. */
 const failureCharactersMax = 500;
 
 /** The fleet and its nodes, in the database. */

@@ -46,7 +46,10 @@ export function removeIdentityFile(dataFolder: string): Promise<void> {
   return unlink(identityPath(dataFolder));
 }
 
-/** What else there is in the data directory of a new node: undefined if it is empty. Joining may have left its file, and a home directory has hidden ones. */
+/**
+ * The name of something in the data directory of a new node that joining has not put there; undefined if there is nothing. Hidden files don't
+ * count: the directory may be somebody's home.
+ */
 export function findForeign(dataFolder: string): string | undefined {
   const mayBe = new Set(["fleet.json", "fleet.json.new", "lost+found"]);
   return readdirSync(dataFolder).find((name) => !mayBe.has(name) && !name.startsWith("."));

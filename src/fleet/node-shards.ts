@@ -6,7 +6,7 @@ import { isObjectHash, type ObjectKind, type ObjectName } from "../objects/objec
 import type { ObjectSettings } from "../objects/open-objects.js";
 import type { IngestPool } from "../pool/ingest-pool.js";
 import type { SharedShard } from "./partition-records.js";
-import type { NamedRecord, NodeShards } from "./shared-manifest.js";
+import { type NamedRecord, type NodeShards, symbolsIn } from "./shared-manifest.js";
 
 export interface ObjectTaskServices {
   readonly pool: Pick<IngestPool, "storeObject" | "bringObject">;
@@ -32,7 +32,7 @@ export class ObjectShards implements NodeShards {
 
   async store<Kept extends ShardRecord | HistoryShardRecord>(record: Kept, kind: SharedShard["kind"]): Promise<Kept> {
     const object = await this.#storeOne(objectKind(kind), record);
-    const symbols = "symbols" in record ? record.symbols : undefined;
+    const symbols = symbolsIn(record);
     if (symbols === undefined) return { ...record, object };
     return { ...record, object, symbols: await this.storeSymbols(record.id, symbols) };
   }
@@ -73,9 +73,7 @@ export class ObjectShards implements NodeShards {
     const { shardIds, retire } = this.#services;
     const id = Atomics.add(shardIds, 0, 1) >>> 0;
     try {
-      await this.#bringOne(objectName(objectKind(kind), record), { id, checksum: record.checksum });
-      const symbols = "symbols" in record ? record.symbols : undefined;
-      if (symbols !== undefined) await this.bringSymbols(id, symbols);
+      await this.#bringWhole(id, record, kind);
     } catch (error) {
       retire([id]);
       throw error;
@@ -85,10 +83,13 @@ export class ObjectShards implements NodeShards {
   }
 
   /** Writes a live shard that was damaged again, with its symbols, under the id that it has. */
-  async restore(record: ShardRecord | HistoryShardRecord, kind: SharedShard["kind"]): Promise<void> {
-    const { id, checksum } = record;
-    await this.#bringOne(objectName(objectKind(kind), record), { id, checksum });
-    const symbols = "symbols" in record ? record.symbols : undefined;
+  restore(record: ShardRecord | HistoryShardRecord, kind: SharedShard["kind"]): Promise<void> {
+    return this.#bringWhole(record.id, record, kind);
+  }
+
+  async #bringWhole(id: number, record: NamedRecord, kind: SharedShard["kind"]): Promise<void> {
+    await this.#bringOne(objectName(objectKind(kind), record), { id, checksum: record.checksum });
+    const symbols = symbolsIn(record);
     if (symbols !== undefined) await this.bringSymbols(id, symbols);
   }
 

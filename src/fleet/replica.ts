@@ -53,7 +53,6 @@ class Pause {
     this.#firstMs = firstMs;
   }
 
-  /** Shorter by a part that differs, so that nodes do not all try again at the same moment. */
   fail(): void {
     const longest = Math.min(Math.max(this.#firstMs, 2 * this.#longestMs), pauseMsMax);
     this.#longestMs = longest;
@@ -356,17 +355,18 @@ export class Replica {
   }
 }
 
-/**
- * Why a node may not change the index, for clients: the names of nodes, and nothing of where the database and the objects are. Holders are
- * NAME/BOOT; "" is nobody.
- */
+/** The name of the node that holds a lease: holders are NAME/BOOT. "" if nobody holds it. */
+export function nameHolder(holder: string): string {
+  return holder.split("/")[0] ?? "";
+}
+
+/** Why a node may not change the index, for clients: the names of nodes, and nothing of where the database and the objects are. */
 export function sayWhoChanges(holder: string, own: string, isOwner: boolean, isFailing: boolean): string {
-  const [name] = holder.split("/");
-  const [ownName] = own.split("/");
+  const name = nameHolder(holder);
   const again = "try again in a moment";
   const reason = isFailing ? " (its log says what keeps it from following)" : "";
   // Its lease before a restart counts as its own too.
-  if (isOwner || (holder !== "" && name === ownName))
+  if (isOwner || (holder !== "" && name === nameHolder(own)))
     return `this node is about to change the index${reason}: ${again}`;
   if (holder === "") return `no node changes the index at this moment, and this node follows${reason}: ${again}`;
   return `node ${name} changes the index at this moment, and this node follows${reason}: ask that node`;

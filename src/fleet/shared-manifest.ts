@@ -473,6 +473,6 @@ function parse(text: string): unknown {
 }
 
 /** Those of a shard of texts. */
-function symbolsIn(record: NamedRecord): SymbolRecord | undefined {
+export function symbolsIn(record: NamedRecord): SymbolRecord | undefined {
   return "repositoryId" in record ? undefined : record.symbols;
 }
