@@ -202,12 +202,11 @@ export class FleetNodes implements SearchFleet {
       isSuggestible,
       secret: randomBytes(secretBytes),
     });
+    const rankWaitsMs = isRanked(plan, limits) ? rankWaits.map((part) => part * Math.max(...timeoutsMs)) : [];
     const shared = {
       creditBytes: leafCredit(nodes.length),
       claim,
-      order: new ResultOrder(firstPlace(search), isShared(limits), () => root.listener.advanced(), {
-        rankWaitsMs: isRanked(plan, limits) ? rankWaits.map((part) => part * Math.max(...timeoutsMs)) : [],
-      }),
+      order: new ResultOrder(firstPlace(search), isShared(limits), () => root.listener.advanced(), rankWaitsMs),
       heads: { byteCount: 0, tallied: undefined },
       asked,
       log,

@@ -75,15 +75,10 @@ export class ResultOrder {
 
   /**
    * `othersInTurn` tells that also results without an order are passed on source by source, because they share a limit. `onPassedOn` is
-   * called when some results were passed on, and must not throw. So many milliseconds after now, sources are given up for which the
-   * others wait before they rank.
+   * called when some results were passed on, and must not throw. `rankWaitsMs` are times, from this call, at which sources are given up
+   * that keep the others from ranking.
    */
-  constructor(
-    first: OrderKey,
-    othersInTurn: boolean,
-    onPassedOn: () => void,
-    { rankWaitsMs = [] }: { readonly rankWaitsMs?: readonly number[] } = {},
-  ) {
+  constructor(first: OrderKey, othersInTurn: boolean, onPassedOn: () => void, rankWaitsMs: readonly number[]) {
     this.#waits = rankWaitsMs.map((ms) => callAfter(ms, () => this.#giveUpRanking()));
     this.first = first;
     this.#othersInTurn = othersInTurn;

@@ -147,7 +147,7 @@ function site(
     stopped: new Promise(() => undefined),
     late: { all: false, options: new Set() },
   };
-  const order = new ResultOrder([sections.others], isShared(limits), () => source.goOn());
+  const order = new ResultOrder([sections.others], isShared(limits), () => source.goOn(), []);
   const shares: number[] = [];
   const share = (shardCount: number) => void shares.push(shardCount);
   const other = isWaiting ? order.join({ passOn: () => false, giveUpRanking: () => undefined, share }) : undefined;

@@ -6,7 +6,7 @@ import { fc, runs, seed } from "../../support/property.js";
 // Sources say where they are; the one with the first place has the turn.
 
 function orderOf(count: number, othersInTurn: boolean, first: OrderKey = [sections.repositories]) {
-  const order = new ResultOrder(first, othersInTurn, () => undefined);
+  const order = new ResultOrder(first, othersInTurn, () => undefined, []);
   const shares: [number, number][] = [];
   for (let i = 0; i < count; i++)
     order.join({

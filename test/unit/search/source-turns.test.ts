@@ -194,7 +194,7 @@ function fleet(query: string, all: readonly Findings[], defaultCount: number, ra
     stopped: new Promise(() => undefined),
     late: { all: false, options: new Set() },
   };
-  const order = new ResultOrder([sections.repositories], isShared(limits), advanced, { rankWaitsMs });
+  const order = new ResultOrder([sections.repositories], isShared(limits), advanced, rankWaitsMs);
   const heads: HeldHeads = { byteCount: 0, tallied: undefined };
   const logged: unknown[] = [];
   const log = Object.assign(silentLog(), { warn: (fields: object, said: string) => void logged.push([fields, said]) });
