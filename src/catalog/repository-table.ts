@@ -3,6 +3,9 @@ import { lazy } from "../base/lazy.js";
 import { eachInSteps, mapInSteps, resultAtOnce, sortInSteps } from "../base/yielding.js";
 import type { Repository } from "../model/repository.js";
 
+/** Longer names are not made a text: that is done without a pause, and takes the main thread 2 ms a MiB. */
+const asciiBytesMax = 2 * 1024 * 1024;
+
 /** Bits of `RepositoryTable.flags`. */
 export const repositoryFlags = { fork: 1, archived: 2, private: 4 } as const;
 
@@ -33,7 +36,9 @@ export class RepositoryTable {
   #areRecordsKept = false;
   readonly #nameViews: (Buffer | undefined)[];
   readonly #descriptionViews: (Buffer | undefined)[];
-  readonly #asciiNames = lazy(() => (isAscii(this.names) ? this.names.toString("latin1") : undefined));
+  readonly #asciiNames = lazy(() =>
+    this.names.length <= asciiBytesMax && isAscii(this.names) ? this.names.toString("latin1") : undefined,
+  );
   readonly #lowerNames = lazy(() => this.#asciiNames()?.toLowerCase());
   readonly #placeOf: ReadonlyMap<number, number>;
   #placeOfName: ReadonlyMap<string, number> | undefined;
@@ -121,7 +126,7 @@ export class RepositoryTable {
     return (this.#nameViews[row] ??= this.names.subarray(this.nameStart[row], this.nameStart[row + 1] - 1));
   }
 
-  /** `names` as text, in lower case if `isLower`, with the same offsets; undefined if one is not ASCII. */
+  /** `names` as text, in lower case if `isLower`, with the same offsets; undefined if one is not ASCII, or they are long. */
   asciiNames(isLower: boolean): string | undefined {
     return isLower ? this.#lowerNames() : this.#asciiNames();
   }
