@@ -100,6 +100,15 @@ export function unescapeUrlPart(text: string): string {
   }
 }
 
+/** The text that is escaped in a part of a URL. Throws what `refuse` makes if that is not percent-encoded UTF-8. */
+export function requireUrlPart(text: string, refuse: () => Error): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw refuse();
+  }
+}
+
 /** The path that is escaped in a URL; undefined if a percent sign is not followed by two hexadecimal digits. */
 export function unescapeUrlPath(text: string): string | undefined {
   if (/%(?![0-9a-fA-F]{2})/.test(text)) return undefined;

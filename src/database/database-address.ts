@@ -1,4 +1,5 @@
 import { TrawlError } from "../base/errors.js";
+import { requireUrlPart } from "../base/path-text.js";
 
 /** Where a database is, and who asks it. */
 export interface DatabaseAddress {
@@ -38,11 +39,7 @@ export function parseDatabaseAddress(text: string): DatabaseAddress {
 }
 
 function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw bad(`it must be ${usual}`);
-  }
+  return requireUrlPart(text, () => bad(`it must be ${usual}`));
 }
 
 function bad(message: string): TrawlError {

@@ -1,5 +1,6 @@
 import { isAbsolute } from "node:path";
 import { TrawlError } from "../base/errors.js";
+import { requireUrlPart } from "../base/path-text.js";
 
 /** Where the objects of a fleet are. Plain data. */
 export type ObjectAddress =
@@ -41,11 +42,7 @@ export function parseObjectAddress(text: string): ObjectAddress {
 }
 
 function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw bad(`it must be ${usual}`);
-  }
+  return requireUrlPart(text, () => bad(`it must be ${usual}`));
 }
 
 function bad(message: string): TrawlError {

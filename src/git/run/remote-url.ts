@@ -1,4 +1,5 @@
 import { TrawlError } from "../../base/errors.js";
+import { requireUrlPart } from "../../base/path-text.js";
 import { trimEndChars } from "../../base/text.js";
 
 /** The location of a repository, validated and without secrets in `text`. */
@@ -224,11 +225,7 @@ function parsed(text: string): URL {
 }
 
 function decoded(text: string, part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    throw refused(text, "its percent-encoding is invalid");
-  }
+  return requireUrlPart(part, () => refused(text, "its percent-encoding is invalid"));
 }
 
 function refused(text: string, reason: string): TrawlError {
