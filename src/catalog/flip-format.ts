@@ -146,9 +146,10 @@ export function* decodeChange(value: unknown, ids: ShardIds): Generator<void, Ca
 
 function requireFlip(value: unknown): FlipText {
   if (!isObject(value)) throw unfit("it is no object");
-  for (const [member, items] of Object.entries(value))
-    if (!Array.isArray(items)) throw unfit(`${readMember(member)} is no list`);
-    else readMember(member);
+  for (const [name, items] of Object.entries(value)) {
+    const member = readMember(name);
+    if (!Array.isArray(items)) throw unfit(`${member} is no list`);
+  }
   return value as FlipText;
 }
 

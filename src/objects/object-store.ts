@@ -21,7 +21,7 @@ export const objectBytesMax = 2 ** 30;
 
 /** Two digits of the hash spread the keys, because stores limit the requests to keys with one beginning. */
 export function objectKey({ kind, hash }: ObjectName): string {
-  assert(/^[0-9a-f]{64}$/.test(hash), "an object is named by its SHA-256");
+  assert(isObjectHash(hash), "an object is named by its SHA-256");
   return `${kind}/${hash.slice(0, 2)}/${hash}`;
 }
 

@@ -203,9 +203,11 @@ export class SyncManager {
     await resultWhileYielding(
       eachInSteps([...catalog.repositories()], ({ id }) => {
         const repository = catalog.repository(id);
-        const isOutdated = repository !== undefined && this.#quarantines.isOutdated(repository);
-        if (repository?.removedAt === "" && isAgain) this.#queue.enqueue(id, isOutdated);
-        else if (repository?.removedAt === "") this.#queue.enqueueFirst(id, isOutdated);
+        if (repository?.removedAt === "") {
+          const isOutdated = this.#quarantines.isOutdated(repository);
+          if (isAgain) this.#queue.enqueue(id, isOutdated);
+          else this.#queue.enqueueFirst(id, isOutdated);
+        }
         // It may have been interrupted, and the remote may not answer.
         this.#history.enqueue(id);
       }),

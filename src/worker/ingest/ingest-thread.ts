@@ -4,6 +4,7 @@ import type { Kernel } from "../../native/kernel/kernel.js";
 import { loadKernel } from "../../native/kernel/load.js";
 import type { WorkerSettings } from "../../protocol/messages.js";
 import type { ObjectKind } from "../../objects/object-store.js";
+import type { ObjectSettings } from "../../objects/open-objects.js";
 import { TaskActivity } from "../../protocol/task-activity.js";
 import { ShardStore } from "../../store/shard-store.js";
 
@@ -20,6 +21,7 @@ export class IngestThread {
   stop: Int32Array = new Int32Array(1);
 
   constructor(settings: WorkerSettings) {
+    const { objects } = settings;
     this.dataFolder = settings.dataFolder;
     this.kernel = loadKernel(settings.kernel);
     this.store = new ShardStore(join(settings.dataFolder, "shards"));
@@ -29,17 +31,16 @@ export class IngestThread {
         for (const { id } of shards) this.activity.recordShard(id);
         return this.#writing(() => this.store.put(shards));
       },
-      share: settings.objects && ((kind, bytes) => this.#share(settings.objects, kind, bytes)),
+      share: objects && ((kind, bytes) => this.#share(objects, kind, bytes)),
       putSymbols: (symbols) => this.#writing(() => this.store.putSymbols(symbols)),
       remove: (ids) => this.#writing(() => this.store.remove(ids)),
     };
   }
 
   /** A single host does not load what it needs. */
-  async #share(settings: WorkerSettings["objects"], kind: ObjectKind, bytes: Buffer): Promise<string> {
-    if (settings === undefined) return "";
+  async #share(objects: ObjectSettings, kind: ObjectKind, bytes: Buffer): Promise<string> {
     const { storeObject } = await import("./shared-objects.js");
-    return (await storeObject(settings, kind, bytes, this.stop)).hash;
+    return (await storeObject(objects, kind, bytes, this.stop)).hash;
   }
 
   async #writing(write: () => Promise<void>): Promise<void> {
