@@ -85,7 +85,10 @@ export function findOptionProblems(options: OptionValues, mayReadFiles: boolean)
   });
 }
 
-/** Throws `bad-config` if anybody could take, at one node, the name of a user of another one: the readers of repositories are the same names at all. */
+/**
+ * Throws `bad-config` if anybody could sign up at a node that shares its index. Accounts are those of a node, and readers of repositories
+ * are names, the same at all nodes: whoever takes the name of a reader reads what the reader may.
+ */
 function requireNoSignup({ auth, fleet }: Pick<OptionValues, "auth" | "fleet">): void {
   if (auth.allowSignup && fleet.database !== "")
     throw new TrawlError(
