@@ -55,9 +55,15 @@ export interface Answer {
 }
 
 /** Searches, and calls `fault` when this many bytes have come. */
-export async function search(node: DaemonProcess, bytes: number, fault: () => void, text = "needle"): Promise<Answer> {
+export async function search(
+  node: DaemonProcess,
+  bytes: number,
+  fault: () => void,
+  text = "needle",
+  more: Readonly<Record<string, string>> = {},
+): Promise<Answer> {
   const startedMs = monotonicMs();
-  const stream = await node.openStream(text, "literal", { receipt: "1" });
+  const stream = await node.openStream(text, "literal", { receipt: "1", ...more });
   const decoder = new SseDecoder();
   const events: StreamEvent[] = [];
   let left = bytes;
