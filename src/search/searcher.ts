@@ -448,8 +448,10 @@ export class Searcher {
     return {
       plan,
       openSources: (search, root) => {
-        const table = this.#environment.catalog.repositoryTable(search.request.viewer);
-        return fleet.openSources(search, root, (name) => table.byName(name) !== undefined);
+        const { catalog } = this.#environment;
+        const areNone = catalog.repositoryTable(operatorViewer).count === 0;
+        const table = catalog.repositoryTable(search.request.viewer);
+        return fleet.openSources(search, root, { areNone, has: (name) => table.byName(name) !== undefined });
       },
       countResults,
     };

@@ -130,6 +130,8 @@ export const askHead = object({
   timeoutMs: natural,
   /** Bytes of results that the leaf may send before the coordinator returns credit. */
   creditBytes: atMost(creditBytesMax),
+  /** Whether no other leaf is asked: then all shards that are ranked are of this one. */
+  isOnly: optional(flag),
   /** Whether results need marks, because another node could go on behind them. */
   hasMarks: flag,
   /** Revisions of which results are known already, from another leaf: they follow. */

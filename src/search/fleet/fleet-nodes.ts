@@ -12,7 +12,7 @@ import { type NodeAddress, NodeClient } from "../../wire/node-client.js";
 import { NodeServer } from "../../wire/node-server.js";
 import { secretBytes } from "../../protocol/result-batch.js";
 import { creditBytes, isRanked, isShared } from "../limits/search-limits.js";
-import { type LeafServices, nodeIdSpan, type SearchFleet } from "../source/search-fleet.js";
+import { type LeafServices, nodeIdSpan, type RepositoriesHere, type SearchFleet } from "../source/search-fleet.js";
 import type { SearchSource, SourcedSearch, SourceRoot } from "../source/search-source.js";
 import { writeAsked } from "./fleet-messages.js";
 import { LeafSearch } from "./leaf-search.js";
@@ -77,7 +77,7 @@ export class FleetNodes implements SearchFleet {
     this.idBase = this.#own * nodeIdSpan;
     this.#groups = groupNodes(settings);
     // A leaf that keeps to its credit is never held up by the window.
-    const windowBytes = Math.min(windowBytesMax, 2 * leafCredit(nodes.length));
+    const windowBytes = Math.min(windowBytesMax, 2 * leafCredit(this.#groups.length));
     this.#clients = nodes.map((node, i) => {
       const isReplaceable = this.#groups.some((group) => group.length > 1 && group.includes(i));
       const onConnection = (isThere: boolean): void =>
@@ -183,11 +183,11 @@ export class FleetNodes implements SearchFleet {
     if (patterns !== undefined) throw unavailable("patterns are");
   }
 
-  openSources(search: SourcedSearch, root: SourceRoot, has: (repository: string) => boolean): readonly SearchSource[] {
-    const { identity, log, nodes, metrics } = this.#settings;
+  openSources(search: SourcedSearch, root: SourceRoot, here: RepositoriesHere): readonly SearchSource[] {
+    const { identity, log, metrics } = this.#settings;
     const owners = new Map<string, string>();
     const claim = (repository: string, claimer: string): string => {
-      if (has(repository)) return `node ${identity.node}`;
+      if (here.has(repository)) return `node ${identity.node}`;
       const owner = owners.get(repository);
       if (owner === undefined) owners.set(repository, claimer);
       return owner ?? claimer;
@@ -202,9 +202,14 @@ export class FleetNodes implements SearchFleet {
       isSuggestible,
       secret: randomBytes(secretBytes),
     });
-    const rankWaitsMs = isRanked(plan, limits) ? rankWaits.map((part) => part * Math.max(...timeoutsMs)) : [];
+    const isOwnSearched = !here.areNone || this.#groups.length === 0;
+    const sourceCount = this.#groups.length + Number(isOwnSearched);
+    const isOnly = sourceCount === 1;
+    const isAwaited = isRanked(plan, limits) && !isOnly;
+    const rankWaitsMs = isAwaited ? rankWaits.map((part) => part * Math.max(...timeoutsMs)) : [];
     const shared = {
-      creditBytes: leafCredit(nodes.length),
+      creditBytes: leafCredit(sourceCount),
+      isOnly,
       claim,
       order: new ResultOrder(firstPlace(search), isShared(limits), () => root.listener.advanced(), rankWaitsMs),
       heads: { byteCount: 0, tallied: undefined },
@@ -216,7 +221,7 @@ export class FleetNodes implements SearchFleet {
     try {
       const open = (receiver: FrameReceiver): Channel => this.#openHere(receiver);
       const own: RemoteNode = { name: identity.node, idBase: this.idBase, open };
-      sources.push(new RemoteSource(search, root, [own], shared));
+      if (isOwnSearched) sources.push(new RemoteSource(search, root, [own], shared));
       for (const group of this.#groups) {
         const [first, ...others] = this.#inOrder(group);
         sources.push(new RemoteSource(search, root, [first, ...others], shared));
@@ -229,8 +234,8 @@ export class FleetNodes implements SearchFleet {
   }
 }
 
-function leafCredit(nodeCount: number): number {
-  return Math.max(leafCreditMin, Math.floor(creditBytes / nodeCount));
+function leafCredit(sourceCount: number): number {
+  return Math.max(leafCreditMin, Math.floor(creditBytes / sourceCount));
 }
 
 /**

@@ -544,7 +544,8 @@ export class LeafSearch implements FrameReceiver {
       shareBudget: (shardCount) =>
         new Promise((resolve) => {
           this.#resolveShare = resolve;
-          if (!isCurrent() || this.#isClosed || this.#stop !== undefined) return resolve(shardCount);
+          const isKnown = this.#ask?.isOnly === true;
+          if (isKnown || !isCurrent() || this.#isClosed || this.#stop !== undefined) return resolve(shardCount);
           this.#guarded(() => this.#send({ kind: "rankable", shardCount }));
         }),
       ranked: (documents, from) => {

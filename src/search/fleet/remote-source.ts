@@ -87,6 +87,8 @@ export interface RemoteNode {
 /** What the sources of one search on several nodes have in common. */
 export interface SharedSearch {
   readonly creditBytes: number;
+  /** Whether there is one. */
+  readonly isOnly: boolean;
   /** Says on which nodes a repository is, as far as they have told; the first ones that claim it keep it. */
   readonly claim: (repository: string, owner: string) => string;
   readonly order: ResultOrder;
@@ -245,14 +247,14 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
 
   /** What was passed on of other nodes is told in steps, because it may be long. */
   #ask(): void {
-    const { asked, creditBytes } = this.#shared;
+    const { asked, creditBytes, isOnly } = this.#shared;
     const passed = this.#passed;
     const { hasMarks, pinned, known, recordCount: sentCount } = passed;
     const knownCount = known.size;
     const pinnedCount = pinned.length;
     const timeoutMs = Math.ceil(Math.max(...this.#search.limits.timeoutsMs));
     const rankedMatchesMax = this.#failovers === 0 ? undefined : this.#search.limits.displayCountMax;
-    const told = { hasMarks, pinnedCount, knownCount, sentCount, rankedMatchesMax };
+    const told = { isOnly, hasMarks, pinnedCount, knownCount, sentCount, rankedMatchesMax };
     this.#send({ kind: "ask", timeoutMs, creditBytes, ...told }, asked);
     this.#granted = this.#findLeft();
     if (pinnedCount === 0 && knownCount === 0 && sentCount === 0) return this.#send({ kind: "go", ...this.#grant });

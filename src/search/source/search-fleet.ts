@@ -16,8 +16,16 @@ export interface SearchFleet {
   locate(repositoryId: number): { readonly node: string; readonly id: number | undefined };
   /** Throws `not-implemented` if several nodes cannot answer this yet as one would. */
   requireSearchable(request: SearchRequest): void;
-  /** The sources of a search, this node first; `has` tells whether it has a repository. */
-  openSources(search: SourcedSearch, root: SourceRoot, has: (repository: string) => boolean): readonly SearchSource[];
+  /** The sources of a search, this node first. */
+  openSources(search: SourcedSearch, root: SourceRoot, here: RepositoriesHere): readonly SearchSource[];
+}
+
+/** The repositories of the node that was asked. */
+export interface RepositoriesHere {
+  /** Whether it has none, whoever asks: then it only passes on what the others find. */
+  readonly areNone: boolean;
+  /** Whether the viewer of the search sees this one. */
+  has(name: string): boolean;
 }
 
 /** What this node searches for another one: what it has chosen for it. */

@@ -157,6 +157,7 @@ function site(
     [nodeOf(0), ...Array.from({ length: replicas - 1 }, (_, i) => nodeOf(i + 1))],
     {
       creditBytes: 1000,
+      isOnly: false,
       claim: (repository, owner) => claims.get(repository) ?? owner,
       order,
       heads: { byteCount: 0, tallied: undefined },

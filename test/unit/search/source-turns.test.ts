@@ -200,6 +200,7 @@ function fleet(query: string, all: readonly Findings[], defaultCount: number, ra
   const log = Object.assign(silentLog(), { warn: (fields: object, said: string) => void logged.push([fields, said]) });
   const shared = {
     creditBytes: 64 * 1024,
+    isOnly: false,
     claim: (_repository: string, owner: string) => owner,
     order,
     heads,
