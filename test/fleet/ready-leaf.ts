@@ -25,6 +25,9 @@ export interface ReadyLeaf {
   readonly resultBytes?: number;
 }
 
+/** Of a batch of a search for everything. */
+const batchBytesMax = 224 * 1024;
+
 /** Bytes of a match object, about as many as those of source code have. */
 const objectBytes = 400;
 
@@ -72,10 +75,10 @@ class ReadySearch implements FrameReceiver {
     this.#match = JSON.stringify({ ...start, path });
   }
 
-  /** A batch is half of the credit, as those of real leaves. */
+  /** A batch is half of the credit at most, as those of real leaves. */
   #begin(creditBytes: number): void {
     this.#credit = creditBytes;
-    this.#objectCount = Math.ceil(creditBytes / 2 / objectBytes);
+    this.#objectCount = Math.ceil(Math.min(batchBytesMax, creditBytes / 2) / objectBytes);
     this.#batch = Buffer.from(Array.from({ length: this.#objectCount }, () => this.#match).join(","));
   }
 
