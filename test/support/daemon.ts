@@ -11,7 +11,7 @@ import { mirrorName } from "../../src/model/repository.js";
 import type { RepositoryStatus } from "../../src/model/repository-status.js";
 import type { Alert, Progress, StreamError, StreamMatch } from "../../src/model/stream-events.js";
 import { isFull } from "./full-run.js";
-import { cliUrl, daemonUrl } from "./program.js";
+import { loadingCli, loadingDaemon } from "./program.js";
 import { removeFolder } from "./remove-folder.js";
 import type { Owner } from "./shared.js";
 import { until, within } from "./waiting.js";
@@ -27,18 +27,17 @@ const markMessage = "the log is written to here";
  * descriptors as `DESCRIPTOR_LIMIT` says.
  */
 const entry = `if (process.env.THREAD_HOOK !== undefined) {
-  const { createRequire, syncBuiltinESMExports } = await import("node:module");
-  const threads = createRequire("file:///")("node:worker_threads");
+  const threads = require("node:worker_threads");
   threads.Worker = class extends threads.Worker {
     constructor(file, options) {
       super(file, { ...options, execArgv: ["--import", process.env.THREAD_HOOK] });
     }
   };
-  syncBuiltinESMExports();
+  require("node:module").syncBuiltinESMExports();
 }
-const { openSync, readSync } = await import("node:fs");
-const { setFlagsFromString } = await import("node:v8");
-const { runInNewContext } = await import("node:vm");
+const { openSync, readSync } = require("node:fs");
+const { setFlagsFromString } = require("node:v8");
+const { runInNewContext } = require("node:vm");
 const meterIntervalMs = 5;
 const schedule = Buffer.alloc(64);
 let schedulesFile, meter, longestMs = 0, longestRanMs = 0, lastMs = 0, lastRanMs = 0, lastWaitMs = 0;
@@ -85,7 +84,7 @@ process.on("message", (message) => {
 process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
 process.channel?.unref();
 const workers = new Set();
-(await import("node:diagnostics_channel")).subscribe("worker_threads", ({ worker }) => {
+require("node:diagnostics_channel").subscribe("worker_threads", ({ worker }) => {
   workers.add(worker);
   // The first message of Piscina, when its modules are loaded.
   worker.on("message", (message) => { if ("_WORKER_READY" in message) worker.hasStarted = true; });
@@ -97,7 +96,7 @@ process.on("SIGUSR2", async () => {
   process.stderr.write('{"msg":"the workers are dead"}\\n');
 });
 if (process.env.DESCRIPTOR_LIMIT !== undefined) {
-  const { execFileSync } = await import("node:child_process");
+  const { execFileSync } = require("node:child_process");
   const write = process.stdout.write.bind(process.stdout);
   process.stdout.write = (text, ...more) => {
     if (String(text).includes("listening"))
@@ -105,13 +104,15 @@ if (process.env.DESCRIPTOR_LIMIT !== undefined) {
     return write(text, ...more);
   };
 }
-const { run } = await import(${JSON.stringify(cliUrl)});
-if (process.env.METERED_START !== undefined) {
-  await import(${JSON.stringify(daemonUrl)});
-  startMeter();
-}
-process.exitCode = await run(["node", "trawl", ...process.argv.slice(1)]);
-if (process.argv[1] === "serve") process.exit();`;
+void (async () => {
+  const { run } = await ${loadingCli};
+  if (process.env.METERED_START !== undefined) {
+    await ${loadingDaemon};
+    startMeter();
+  }
+  process.exitCode = await run(["node", "trawl", ...process.argv.slice(1)]);
+  if (process.argv[1] === "serve") process.exit();
+})();`;
 
 /** The result of a command. */
 export interface CommandResult {
@@ -501,7 +502,7 @@ function spawnTrawl(
   variables: Readonly<Record<string, string>> = {},
   wrapper: readonly string[] = [],
 ): ChildProcess {
-  const words = [...wrapper, process.execPath, "--input-type=module", "-e", entry, "--", ...args];
+  const words = [...wrapper, process.execPath, "-e", entry, "--", ...args];
   return spawn(words[0], words.slice(1), {
     stdio: [input, "pipe", "pipe", "ipc"],
     env: { PATH: process.env["PATH"], HOME: "/nonexistent", ...variables },
