@@ -893,6 +893,8 @@ t.test("sessions end when the provider says so, also after a restart", async (t)
   };
   t.equal(statSync(join(daemon.data, "session-key")).mode & 0o777, 0o600);
   for (const how of ["kill", "stop"] as const) {
+    await daemon[how]();
+    if (how === "stop") provider.gone.add("zoe");
     daemon = await restartSharedDaemon(daemon, how);
     provider.claims.set("eve", { groups: ["staff"] });
     await until(`the provider is asked after a restart (${how})`, isStaff);
@@ -900,9 +902,6 @@ t.test("sessions end when the provider says so, also after a restart", async (t)
     await until("and again", async () => !(await isStaff()));
     t.ok(await isSignedIn("eve"));
   }
-  await daemon.stop();
-  provider.gone.add("zoe");
-  daemon = await restartSharedDaemon(daemon, "stop");
   await until("a session that ended meanwhile", async () => !(await isSignedIn("zoe")));
   t.ok(await isSignedIn("kim"));
   // As after the restore of a backup, which lacks the key.
