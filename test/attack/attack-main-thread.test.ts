@@ -1,6 +1,6 @@
 /**
  * Requests that are made to keep the main thread away, on a live daemon with 10,000 repositories, users, contexts and
- * saved searches. Whatever comes, it is away for no more than 100 ms, and serves another client meanwhile.
+ * saved searches, in `make test` with 5,000. Whatever comes, it is away for no more than 100 ms, and serves another client meanwhile.
  */
 import { request } from "node:http";
 import t from "tap";
@@ -32,7 +32,7 @@ const options = [
 ];
 const { daemon, turnMs } = await calmlyStarted();
 
-/** Reading 10,000 of everything takes half a second or more, which goes on in steps. */
+/** Reading thousands of everything takes half a second or more, which goes on in steps. */
 async function calmlyStarted(): Promise<{ readonly daemon: DaemonProcess; readonly turnMs: number }> {
   const started = await testDaemon(t, [...options, ...preparedAhead], data, { METERED_START: "1" });
   await until("the syncs of the start have begun", () =>

@@ -9,6 +9,7 @@ import { dataVersion } from "../../src/daemon/parts/data-version.js";
 import { RecordStore } from "../../src/store/record-store.js";
 import type { RecordChange } from "../../src/store/records.js";
 import { testRepository } from "./engine.js";
+import { isFull } from "./full-run.js";
 
 export interface LargeSite {
   /** The texts of access tokens of a site admin and of an ordinary user. */
@@ -16,13 +17,16 @@ export interface LargeSite {
   readonly userToken: string;
 }
 
+/** In `make test` half of that: what takes the main thread too long takes seconds then, too. */
+const thousands = isFull ? 10 : 5;
+
 export const siteSize = {
-  repositories: 10_000,
-  users: 10_000,
-  organizations: 1_000,
-  teams: 1_000,
-  contexts: 10_000,
-  savedSearches: 10_000,
+  repositories: thousands * 1_000,
+  users: thousands * 1_000,
+  organizations: thousands * 100,
+  teams: thousands * 100,
+  contexts: thousands * 1_000,
+  savedSearches: thousands * 1_000,
 } as const;
 
 const createdAt = "2026-01-01T00:00:00Z";
