@@ -6,6 +6,7 @@ import { toolNames } from "../../src/mcp/tools/all-tools.js";
 import { fixture } from "../support/git-mirror.js";
 import type { GitFixture } from "../support/git-fixture.js";
 import { testDaemon, withSymbols } from "../support/daemon.js";
+import { isFull } from "../support/full-run.js";
 import { GraphqlSite } from "../support/graphql-site.js";
 import { until } from "../support/waiting.js";
 
@@ -102,7 +103,9 @@ t.test("assistants list and call every tool, by either protocol", async (t) => {
     const assistant = await Assistant.connect(t, `${daemon.url}/.api/mcp/all`, mode, site.authorization("bob"));
     t.equal(assistant.version, mode === "legacy" ? "2025-11-25" : "2026-07-28");
     t.same(await assistant.tools(), toolNames);
-    for (const [name, row] of Object.entries(calls)) {
+    // A tool is the same for both.
+    const called = Object.entries(calls).filter((_, at) => isFull || mode === "legacy" || at % 4 === 0);
+    for (const [name, row] of called) {
       const { isError, text, json } = await assistant.call(name, row.args);
       t.equal(isError, false, `${name}: ${text}`);
       t.match(json, row.found, `${mode} ${name}`);

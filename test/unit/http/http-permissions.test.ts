@@ -349,8 +349,8 @@ async function answersOf(
   headers: Record<string, string>,
 ): Promise<Map<string, string>> {
   const answers = new Map<string, string>();
-  // In `make test` ann, who sees some of what is private, asks everything, and each other viewer a third of it.
-  const isAsked = (i: number): boolean => isFull || viewer === "ann" || i % 3 === viewers.indexOf(viewer) % 3;
+  // In `make test` ann, who sees some of what is private, asks everything, and each other viewer a fifth of it.
+  const isAsked = (i: number): boolean => isFull || viewer === "ann" || i % 5 === viewers.indexOf(viewer);
   for (const query of queries.filter((query, i) => isAsked(i) || query === "password")) {
     const response = await fetch(`${daemon.url}/.api/search/stream?${new URLSearchParams({ q: query, v: "V3" })}`, {
       headers,
