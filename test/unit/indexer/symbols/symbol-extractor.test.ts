@@ -236,9 +236,32 @@ t.test("the symbols of texts do not depend on their order, and are those of ctag
 });
 
 t.test("a ctags that does not end is killed, and only that text has no symbols", async (t) => {
-  // Beside a full load, only the start of this ctags, which is a program of Node, takes up to a second of processor time.
-  const extractor = extractorOf(t, standIn(t, "for (;;);"), { ...textLimits, cpuMs: 1_600 });
-  const results = await extractor.extract(["one", "bad", "two"].map((name) => text("C", name)));
+  // A shell starts in a few milliseconds of processor time, and a program of Node in up to a second beside a full load. It may start
+  // nothing else, so it reads lines: each text is one.
+  const path = join(t.testdir({}), "ctags.sh");
+  writeFileSync(
+    path,
+    `#!/bin/sh
+for option; do
+  case $option in --_xformat=*) format=\${option#--_xformat=} ;; esac
+done
+mark=\${format%%"%"*}
+printf '{"_type": "program", "name": "Universal Ctags", "version": "5.9.0"}\\n'
+while read -r request; do
+  read -r text
+  name=\${text#int }
+  case $text in
+  bad) while :; do :; done ;;
+  "int check_"*) printf '%s1\\tvariable\\t%s%s\\n' "$mark" "\${name%;}" "$mark" ;;
+  *) printf '%s1\\tfunction\\t%s%s\\n' "$mark" "$text" "$mark" ;;
+  esac
+  printf '{"_type": "completed", "command": "generate-tags"}\\n'
+done
+`,
+  );
+  chmodSync(path, 0o755);
+  const extractor = extractorOf(t, path, { ...textLimits, cpuMs: 300 });
+  const results = await extractor.extract(["one", "bad", "two"].map((name) => text("C", `${name}\n`)));
   t.same(results.map(shown), [["1 function one"], "time", ["1 function two"]]);
 });
 
