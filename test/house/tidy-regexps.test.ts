@@ -23,9 +23,15 @@ const sources = execFileSync("git", ["ls-files", "--cached", "--others", "--excl
   .split("\0")
   .filter((path) => /\.tsx?$/.test(path) && existsSync(path));
 
+/** What stands before a regexp, and not before a division, in a text, a comment or a tag: nothing, a sign or a word. */
+const beginsRegexp =
+  /(?:^|[^\s\w$)\]"'`/*<.]|\b(?:return|of|in|case|typeof|void|yield|await|else|do|delete|instanceof|new|throw|default|extends))\s*\/(?![/*])/;
+
 /** A regexp begins and ends in one line, which is neither a comment nor an import. */
 const mayHoldRegexp = (line: string): boolean =>
-  line.split("/").length > 2 && !["//", "/*", "*", "import ", "} from "].some((aside) => line.trim().startsWith(aside));
+  line.split("/").length > 2 &&
+  !["//", "/*", "*", "import ", "} from "].some((aside) => line.trim().startsWith(aside)) &&
+  beginsRegexp.test(line);
 
 /** To parse all files takes six seconds. */
 const mayHaveRegexp = (text: string): boolean => text.includes("RegExp") || text.split("\n").some(mayHoldRegexp);
