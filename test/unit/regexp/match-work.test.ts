@@ -99,7 +99,7 @@ t.test("between two checks little more than 1 MiB of a large text is read", asyn
 const slow = ["(?s)a.{200}z", "(?s:.*[ab].{15}){60}z", "[^x]{1000}z", "(?i)(?:[k-s]\\pL?){300}z"];
 
 t.test("where RE2 is slow, one call reads little", async (t) => {
-  const letters = Buffer.alloc(mebibyte, "abcdacbd");
+  const letters = Buffer.alloc(isFull ? mebibyte : mebibyte / 4, "abcdacbd");
   for (const source of chosen(slow, "(?s:.*[ab].{15}){60}z", "[^x]{1000}z")) {
     const work = new Counted(Infinity);
     compileRegexp(source, false).findAll(letters, 0, noSink, work);
