@@ -60,10 +60,6 @@ t.test("what is wrong is named, with a remedy", async (t) => {
 
 t.test("completions in bash", async (t) => {
   const { out: script } = await runCommand("completion", "bash");
-  const complete = (...words: string[]): string => {
-    const body = `COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); trawl() { echo git/git; echo git/x; }; _trawl; echo "\${COMPREPLY[*]}"`;
-    return spawnSync("bash", ["-c", `${script}\n${body}`, "bash", "trawl", ...words], { encoding: "utf8" }).stdout;
-  };
   const rows: readonly (readonly [words: readonly string[], found: string])[] = [
     [["sear"], "search"],
     [["repo", "a"], "add"],
@@ -81,7 +77,16 @@ t.test("completions in bash", async (t) => {
     [["search", "r", ":", "git/x"], "git/x"],
     [["repo", "remove", "git/g"], "git/git"],
   ];
-  for (const [words, found] of rows) t.equal(complete(...words), `${found}\n`, words.join(" "));
+  // Each in a subshell of one bash, which takes longer to read the script than to complete.
+  const calls = rows.map(([words]) => {
+    const quoted = ["trawl", ...words].map((word) => `'${word}'`).join(" ");
+    return `(COMP_WORDS=(${quoted}); COMP_CWORD=${words.length}; _trawl; echo "\${COMPREPLY[*]}")`;
+  });
+  const body = `trawl() { echo git/git; echo git/x; }\n${calls.join("\n")}\n`;
+  const { stdout } = spawnSync("bash", ["-c", `${script}\n${body}`], { encoding: "utf8" });
+  const found = stdout.split("\n");
+  t.equal(found.length, rows.length + 1);
+  for (const [i, [words, wanted]] of rows.entries()) t.equal(found[i], wanted, words.join(" "));
 });
 
 t.test("the version, the manual and completions", async (t) => {
