@@ -303,7 +303,7 @@ t.test("new fleets are balanced before there is anything to hold", async (t) => 
 });
 
 t.test("random fleets: nodes come, go, drain and come back, in any order", async (t) => {
-  for (const seed of rounds(scaled(12, 1_000))) checkRandomFleet(t, seed);
+  for (const seed of rounds(scaled(20, 1_000))) checkRandomFleet(t, seed);
 });
 
 function checkRandomFleet(t: Test, seed: number): void {
