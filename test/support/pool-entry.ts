@@ -66,15 +66,17 @@ export default serveTasks({
   /** Hangs while it indexes, after this many heartbeats. */
   stall: ({ memory, beats }: { readonly memory: SharedArrayBuffer; readonly beats: Int32Array }) => {
     const activity = new TaskActivity(memory);
-    activity.enter("indexing", 7, "main 1", 200);
+    // A busy machine does not let a thread go on for seconds.
+    const allowanceMs = 3_000;
+    activity.enter("indexing", 7, "main 1", allowanceMs);
     const pause = new Int32Array(new SharedArrayBuffer(4));
     for (let i = 0; i < beats[0]; i++) {
       Atomics.wait(pause, 0, 0, 100);
       activity.beat();
     }
     activity.recordShard(41);
-    activity.enterFile("0".repeat(40), Buffer.from("a/b.inc"), 200);
-    for (;;) Math.random();
+    activity.enterFile("0".repeat(40), Buffer.from("a/b.inc"), allowanceMs);
+    Atomics.wait(pause, 0, 0);
   },
   /** Writes as long as word 0 is 0. */
   write: ({ memory, until }: { readonly memory: SharedArrayBuffer; readonly until: Int32Array }) => {
