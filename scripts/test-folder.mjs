@@ -42,8 +42,7 @@ for (const file of (process.env.TEST_FILES ?? "").split(" ")) {
     const before = processorSeconds();
     // The last of its teardowns.
     subtest.teardown(() => {
-      // That of processes whose parent has not waited for them is lost, such as those of a browser that has ended.
-      measured = { file, seconds: Math.max(0, processorSeconds() - before) };
+      measured = { file, seconds: processorSeconds() - before };
       writeTime(file, measured.seconds);
     });
     current = subtest;
@@ -52,6 +51,7 @@ for (const file of (process.env.TEST_FILES ?? "").split(" ")) {
   });
   current = t;
 }
-// What the files have shared ends with the process, which is work of the last one.
+// What the files have shared ends with the process, which is work of the last one. What the processes of a browser took is lost
+// with it, since their parent does not wait for them.
 const before = processorSeconds();
-process.on("exit", () => writeTime(measured.file, measured.seconds + processorSeconds() - before));
+process.on("exit", () => writeTime(measured.file, measured.seconds + Math.max(0, processorSeconds() - before)));
