@@ -19,9 +19,11 @@ export class Schedule {
   rebuild = false;
   /** True until a task that fetches everything again has started. */
   recreate = false;
-  /** True from the time at which somebody asks for a sync, probably because of a push, until its task starts. */
+  /**
+   * True from the time at which somebody asks for a sync, probably because of a push, until its task starts; again if that is not completed.
+   */
   isRequested = false;
-  /** True if somebody has asked for a sync after which the repository may be empty, until its task starts. */
+  /** The same, if somebody has asked for a sync after which the repository may be empty. */
   acceptsLoss = false;
   /** Callers that wait for the next task to start, and callers that wait for the running one to end. */
   readonly #waiters: Waiter[] = [];

@@ -8,7 +8,7 @@ import type { RepositoryLocks } from "./repository-locks.js";
 import { Schedule, type SyncResult } from "./schedule.js";
 import { rateWaitMsMax } from "../../base/rate-limit.js";
 import { hostAndPort } from "../../git/run/remote-url.js";
-import type { HostLimit } from "../../protocol/ingest-messages.js";
+import type { HostLimit, SyncInput } from "../../protocol/ingest-messages.js";
 
 /** Maximum number of repositories synced by one task. */
 const batchCountMax = 64;
@@ -126,6 +126,14 @@ export class SyncQueue {
     if (isAlone) this.#alone.add(id);
     if (schedule.hasWaiters) this.#urgent.add(id);
     else this.#queued.add(id);
+  }
+
+  /** A task was not completed: what was asked of it is asked of the next one. */
+  askAgain({ repository: { id }, isRequested, acceptsLoss }: SyncInput): void {
+    if (this.#catalog.repository(id)?.removedAt !== "") return;
+    const schedule = this.schedule(id);
+    schedule.isRequested ||= isRequested;
+    schedule.acceptsLoss ||= acceptsLoss === "asked";
   }
 
   /** Its remote is slow: its sync continues on a thread reserved for slow remotes. */

@@ -46,7 +46,7 @@ export class SyncRunner {
   /** Caller guarantees: the repositories are locked; they are released at the end. */
   async run(repositories: readonly Repository[], isPatient: boolean): Promise<void> {
     const { pool, settings, catalog } = this.#services;
-    const { tasks, flips, judge, outcomes, locks, repairs } = this.#parts;
+    const { tasks, queue, flips, judge, outcomes, locks, repairs } = this.#parts;
     const startedMs = performance.now();
     const taken = repositories.map((repository) => this.#toInput(repository));
     // Without those that cannot be fetched now.
@@ -68,8 +68,9 @@ export class SyncRunner {
       await flips.flip(result.shards, () => toCatalogChange(catalog, judge, result));
       this.#doubtSecrets(inputs, result.outcomes);
       for (const outcome of result.outcomes) outcomes.settle(outcome, startedMs);
-      for (const { kind, repositoryId } of result.outcomes)
-        if (kind === "deferred" || kind === "lacking") this.#acceptAgain(inputs, repositoryId);
+      const open = result.outcomes.filter(({ kind }) => kind === "deferred" || kind === "lacking");
+      const openIds = new Set(open.map(({ repositoryId }) => repositoryId));
+      for (const input of inputs) if (openIds.has(input.repository.id)) queue.askAgain(input);
     } catch (error) {
       const failure = error instanceof TrawlError ? error : new TrawlError("internal", errorMessage(error));
       if (failure instanceof IngestLoss && !tasks.isStopping) await this.#losses.settle(inputs, failure);
@@ -86,7 +87,7 @@ export class SyncRunner {
    */
   async #withSecret(input: SyncInput, isPatient: boolean): Promise<SyncInput | undefined> {
     const { repository } = input;
-    const { outcomes } = this.#parts;
+    const { outcomes, queue } = this.#parts;
     let timer: PendingCall | undefined;
     const late = new Promise<"late">((resolve) => {
       if (!isPatient) timer = callAfter(secretMs, () => resolve("late"));
@@ -94,12 +95,12 @@ export class SyncRunner {
     try {
       const secret = await Promise.race([this.secrets.find(repository), late]);
       if (secret !== "late") return { ...input, secret };
-      this.#acceptAgain([input], repository.id);
+      queue.askAgain(input);
       outcomes.settle({ kind: "deferred", repositoryId: repository.id }, 0);
     } catch (error) {
       // The mirror is there.
       if (input.rebuild && !input.recreate) return input;
-      this.#acceptAgain([input], repository.id);
+      queue.askAgain(input);
       outcomes.recordFailure(
         repository.id,
         error instanceof TrawlError ? error : new TrawlError("internal", errorMessage(error)),
@@ -114,12 +115,6 @@ export class SyncRunner {
     const failedIds = new Set(settled.flatMap((one) => (one.kind === "failed" ? [one.repositoryId] : [])));
     for (const { repository, secret } of inputs)
       if (secret !== undefined && failedIds.has(repository.id)) this.secrets.doubt(repository);
-  }
-
-  /** The sync was not completed: what was asked of it applies to the next one. */
-  #acceptAgain(inputs: readonly SyncInput[], repositoryId: number): void {
-    const isAsked = inputs.some((input) => input.repository.id === repositoryId && input.acceptsLoss === "asked");
-    if (isAsked) this.#parts.queue.schedule(repositoryId).acceptsLoss = true;
   }
 
   #toInput(repository: Repository): SyncInput {
@@ -181,10 +176,10 @@ class SyncLosses {
     this.#flips.retire(loss.doing.shardIds);
     const ids = inputs.map(({ repository }) => repository.id);
     const suspects = this.#judge.suspects(ids, loss);
-    for (const { repository, recreate, acceptsLoss } of inputs) {
-      const { id } = repository;
-      if (recreate) this.#queue.schedule(id).recreate = true;
-      if (acceptsLoss === "asked") this.#queue.schedule(id).acceptsLoss = true;
+    for (const input of inputs) {
+      const { id } = input.repository;
+      if (input.recreate) this.#queue.schedule(id).recreate = true;
+      this.#queue.askAgain(input);
       if (suspects.length === 1 && suspects[0] === id) await this.#settleSuspect(id, loss);
       else this.#queue.tryAgain(id, suspects.includes(id));
     }

@@ -3,9 +3,14 @@ import t from "tap";
 import { serializeError, TrawlError } from "../../../src/base/errors.js";
 import { silentLog } from "../../../src/base/log.js";
 import { createMetrics } from "../../../src/base/metrics.js";
-import type { SyncOutcome } from "../../../src/protocol/ingest-messages.js";
+import { IngestLoss } from "../../../src/pool/ingest-pool.js";
+import { ThreadLoss } from "../../../src/pool/worker-pool.js";
+import type { SyncInput, SyncOutcome, SyncTask, SyncTaskResult } from "../../../src/protocol/ingest-messages.js";
+import { LossJudge } from "../../../src/sync/runner/loss.js";
 import { SyncOutcomes } from "../../../src/sync/runner/sync-outcomes.js";
+import { SyncRunner } from "../../../src/sync/runner/sync-runner.js";
 import { syncParts } from "../../support/sync-parts.js";
+import { TestClock } from "../../support/test-clock.js";
 
 t.test("a mirror that is to be fetched anew is, also after a fetch that failed or was too slow", async (t) => {
   const { queue, catalog } = await syncParts(t, 1);
@@ -26,4 +31,71 @@ t.test("a mirror that is to be fetched anew is, also after a fetch that failed o
     outcomes.settle(end, performance.now());
   }
   t.ok(schedule.recreate);
+});
+
+t.test("a requested sync is one still when it is tried again, and what it may lose is, too", async (t) => {
+  const { queue, catalog, tasks, locks } = await syncParts(t, 1);
+  const inputs: SyncInput[] = [];
+  const doing = { repositoryId: 1, phase: "indexing", state: "s", oid: "b", path: "p", shardIds: [] } as const;
+  const done: SyncOutcome = { kind: "unchanged", repositoryId: 1, fetched: "", warnings: [], cut: "" };
+  /** What the tasks end with, one after the other. */
+  const ends: (() => SyncOutcome)[] = [];
+  const pool = {
+    sync: ({ repositories }: SyncTask): Promise<SyncTaskResult> => {
+      inputs.push(...repositories);
+      return Promise.resolve().then(() => ({ outcomes: [ends.shift()!()], shards: [] }));
+    },
+  };
+  const flips = { shardIds: undefined, flip: () => Promise.resolve(), retire: () => undefined };
+  const settings = { intervalMsMin: 1_000, intervalMsMax: 1_000, acceptEmptyMs: 0 };
+  const services = { catalog, pool, settings, log: silentLog(), metrics: createMetrics().metrics };
+  type Arguments = ConstructorParameters<typeof SyncRunner>;
+  type Outcomes = ConstructorParameters<typeof SyncOutcomes>;
+  const history = { enqueue: () => undefined, forgetBroken: () => undefined };
+  const outcomes = new SyncOutcomes(services as unknown as Outcomes[0], queue, {} as Outcomes[2], history);
+  const quarantines = { isOutdated: () => false };
+  const repairs = { count: () => undefined };
+  const parts = { tasks, locks, queue, flips, repairs, outcomes, judge: new LossJudge("1"), quarantines };
+  const runner = new SyncRunner(services as unknown as Arguments[0], parts as unknown as Arguments[1]);
+  const clock = new TestClock(t);
+  const cases: readonly (readonly [what: string, end: () => SyncOutcome])[] = [
+    ["the remote is slow", () => ({ kind: "deferred", repositoryId: 1 })],
+    ["objects are missing", () => ({ kind: "lacking", repositoryId: 1 })],
+    [
+      "the thread is lost",
+      () => {
+        throw new IngestLoss(new ThreadLoss("memory", undefined), doing);
+      },
+    ],
+  ];
+  const asked = (input: SyncInput | undefined) => input && [input.isRequested, input.acceptsLoss];
+  for (const [what, end] of cases) {
+    ends.push(
+      end,
+      () => done,
+      () => done,
+    );
+    const result = queue.sync(1);
+    queue.schedule(1).acceptsLoss = true;
+    for (const isPatient of [false, true]) await runner.run((queue.takeUrgent() ?? queue.takeSlow())!, isPatient);
+    t.equal(await result, "unchanged", what);
+    queue.enqueue(1, false);
+    await runner.run(queue.takeBatch(1), false);
+    const all = [
+      [true, "asked"],
+      [true, "asked"],
+      [false, "no"],
+    ];
+    t.same(inputs.splice(0).map(asked), all, what);
+  }
+  ends.push(() => done);
+  runner.secrets = { find: () => new Promise(() => undefined), doubt: () => undefined };
+  const result = queue.sync(1);
+  const first = runner.run(queue.takeUrgent()!, false);
+  await clock.advance(3_000);
+  await first;
+  runner.secrets = { find: () => Promise.resolve("user:word"), doubt: () => undefined };
+  await runner.run(queue.takeSlow()!, true);
+  t.equal(await result, "unchanged", "the host that gives the secret is slow");
+  t.same(inputs.map(asked), [[true, "no"]]);
 });
