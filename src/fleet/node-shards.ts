@@ -23,8 +23,8 @@ export class ObjectShards implements NodeShards {
   readonly #services: ObjectTaskServices;
   /** Hashes of what was stored as objects and is not live yet, by kind and id of the shard. */
   readonly #stored = new Map<string, string>();
-  /** The ids of shards that were brought for a change that could not be made: the next attempt finds them. */
-  readonly #brought = new Map<string, number>();
+  /** Shards that were brought for a change that could not be made, and the objects of their symbols: the next attempt finds them. */
+  readonly #brought = new Map<string, { readonly id: number; symbols: string | undefined }>();
 
   constructor(services: ObjectTaskServices) {
     this.#services = services;
@@ -68,8 +68,14 @@ export class ObjectShards implements NodeShards {
   }
 
   async bring(name: string, record: NamedRecord, kind: SharedShard["kind"]): Promise<number> {
+    const symbols = symbolsIn(record);
     const known = this.#brought.get(name);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      // They may have been extracted since the last attempt.
+      if (symbols !== undefined && symbols.object !== known.symbols) await this.bringSymbols(known.id, symbols);
+      known.symbols = symbols?.object;
+      return known.id;
+    }
     const { shardIds, retire } = this.#services;
     const id = Atomics.add(shardIds, 0, 1) >>> 0;
     try {
@@ -78,7 +84,7 @@ export class ObjectShards implements NodeShards {
       retire([id]);
       throw error;
     }
-    this.#brought.set(name, id);
+    this.#brought.set(name, { id, symbols: symbols?.object });
     return id;
   }
 
@@ -107,7 +113,7 @@ export class ObjectShards implements NodeShards {
     // What is left was for a change that is not made any more, because the database has another one.
     const left = [...this.#brought.values()];
     this.#brought.clear();
-    this.#services.retire(left);
+    this.#services.retire(left.map(({ id }) => id));
   }
 }
 
