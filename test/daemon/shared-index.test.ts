@@ -86,7 +86,8 @@ class Site {
   }
 }
 
-const leaseSeconds = 2;
+/** On a busy machine a lease is prolonged late, and only the test of an owner that is killed waits for its end. */
+const leaseSeconds = 6;
 
 const site = shared(async (owner): Promise<Site> => {
   const folder = mkdtempSync(join(tmpdir(), "trawl-shared-"));
@@ -178,8 +179,7 @@ t.test("a fleet is made, joined and started", { skip: withoutPostgres }, async (
   await Promise.all(nodes.map((node) => node.start()));
   for (const node of nodes)
     await becomes(t, () => node.found("needle"), "host/one:a.txt:1,host/one:b.txt:1", `${node.name} finds everything`);
-  const owner = await (await site()).owner();
-  t.ok(owner, "one of them fetches and indexes");
+  await (await site()).requireOwner();
   for (const node of nodes) {
     t.equal((await node.running.get("/readyz")).status, 200);
     const answers = await node.running.search("needle two");
