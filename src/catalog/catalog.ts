@@ -53,6 +53,7 @@ export class Catalog implements Manifest {
   /** Larger than the id of every shard that the catalog has ever named. */
   #nextShardId = 1;
   #position: Position = { version: 0, flipId: "" };
+  #followedCount = 0;
   /** Settles when the last change or `between` is done. */
   #commits: Promise<void> = Promise.resolve();
 
@@ -303,7 +304,15 @@ export class Catalog implements Manifest {
     makeChange: () => Change | Promise<Change>,
     position: Position,
   ): Promise<Change> {
-    return this.#make(makeChange, () => Promise.resolve(position));
+    return this.#make(makeChange, () => {
+      this.#followedCount++;
+      return Promise.resolve(position);
+    });
+  }
+
+  /** How often it has followed: what was computed before that, from what it had then, may not fit any more. */
+  get followedCount(): number {
+    return this.#followedCount;
   }
 
   /** Changes are made one at a time, in the order of the calls. */

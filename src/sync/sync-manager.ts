@@ -57,7 +57,8 @@ const scrubPeriodMs = 60_000;
  * Connects the parts of the sync: when to fetch and index, and the catalog flip when a worker has built shards.
  *
  * A repository is in at most one task at a time; a shard is merged only while none of its repositories is in a task.
- * Therefore each flip is computed against the state that it changes. Shards written by a worker are unknown until the
+ * Therefore each flip is computed against the state that it changes; where another node may change the index meanwhile, what was
+ * computed before is not used. Shards written by a worker are unknown until the
  * transaction of the flip is on disk: a crash before that leaves orphans, which the next start deletes.
  */
 export class SyncManager {

@@ -8,7 +8,7 @@ import { viewersKey } from "../../model/repository.js";
 import { chooseCompaction, isImpure, repositoriesByVisibility, type CompactionSite } from "./compaction-policy.js";
 import type { IndexTasks } from "../queue/index-tasks.js";
 import type { RepositoryLocks } from "../queue/repository-locks.js";
-import { withOnly, type ShardFlips } from "./shard-flips.js";
+import { OutdatedWork, withOnly, type ShardFlips } from "./shard-flips.js";
 import type { ShardRepairs } from "./shard-repairs.js";
 import type { SymbolIndexing } from "./symbol-indexing.js";
 import { reportStoreLoss, type SyncServices } from "../services/sync-settings.js";
@@ -124,6 +124,7 @@ export class Compaction {
   async #merge(shards: readonly LiveShard[]): Promise<void> {
     assert(!this.#isRunning, "shards are merged one group at a time");
     this.#isRunning = true;
+    const basis = this.#services.catalog.followedCount;
     const groups = repositoriesByVisibility(shards, this.#site.viewersKey);
     const ids = groups.flat();
     this.#locks.lock(ids);
@@ -141,7 +142,7 @@ export class Compaction {
           hasSymbols: record.symbols !== undefined,
         })),
       });
-      await this.#replace(shards, result.shards);
+      await this.#replace(shards, result.shards, basis);
       this.#updateSuspects(new Set(result.shards.map(({ id }) => id)));
     } finally {
       this.#locks.release(ids);
@@ -162,10 +163,10 @@ export class Compaction {
         this.#suspects.add(record.id);
   }
 
-  async #replace(shards: readonly LiveShard[], merged: SyncTaskResult["shards"]): Promise<void> {
+  async #replace(shards: readonly LiveShard[], merged: SyncTaskResult["shards"], basis: number): Promise<void> {
     const { catalog, log } = this.#services;
     assert(countDocuments(merged) <= countDocuments(shards.map(({ record }) => record)), "a merge makes no documents");
-    await this.#flips.flip(merged, () => ({
+    await this.#flips.flip(merged, basis, () => ({
       addedShards: withOnly(merged, (id) => catalog.repository(id) !== undefined),
       removedShardIds: shards.map((shard) => shard.record.id),
     }));
@@ -177,7 +178,7 @@ export class Compaction {
     reportStoreLoss(this.#services.settings, error);
     if (error instanceof IngestLoss) this.#leaveUnmerged(shards, error);
     if (error instanceof TrawlError && error.code === "corrupt-shard") await this.#repairs.verify(shards, "whole");
-    else if (!(error instanceof TrawlError && error.code === "cancelled"))
+    else if (!(error instanceof OutdatedWork || (error instanceof TrawlError && error.code === "cancelled")))
       this.#services.log.error({ error: errorMessage(error) }, "shards could not be merged");
   }
 

@@ -149,6 +149,7 @@ export class HistoryIndexing {
   async #index(repository: Repository): Promise<void> {
     const { catalog, pool, log, activities } = this.#services;
     const { id, name } = repository;
+    const basis = catalog.followedCount;
     const planned = this.#policy.work(repository);
     try {
       const result = await pool.history({
@@ -159,7 +160,7 @@ export class HistoryIndexing {
         hold: activities.indexingWord,
         stop: this.#tasks.stopWord,
       });
-      await this.#flip(repository, planned, result);
+      await this.#flip(repository, basis, planned, result);
       catalog.recordHistoryError(id, "");
       const brokenCount = catalog.repository(id)?.historyState?.brokenCount ?? 0;
       if (brokenCount > (repository.historyState?.brokenCount ?? 0)) this.onBroken(repository, brokenCount);
@@ -174,14 +175,15 @@ export class HistoryIndexing {
     }
   }
 
-  async #flip(before: Repository, planned: PlannedWork, result: IndexHistoryTaskResult): Promise<void> {
+  async #flip(before: Repository, basis: number, planned: PlannedWork, result: IndexHistoryTaskResult): Promise<void> {
     const { catalog, manifest } = this.#services;
     const { shard } = result;
     try {
       await manifest.publish(() => {
         const repository = catalog.repository(before.id);
-        // It was removed, something else is to be indexed now, or its mirror has got more history meanwhile: what was built
-        // is dropped.
+        // It was removed, something else is to be indexed now, its mirror has got more history, or another node has changed the index
+        // meanwhile: what was built is dropped.
+        if (catalog.followedCount !== basis) return {};
         const hasChanged = repository !== undefined && (repository.cut ?? "") !== (before.cut ?? "");
         if (repository === undefined || hasChanged || this.#policy.limits(repository) !== this.#policy.limits(before))
           return {};

@@ -1,9 +1,19 @@
 import { assert } from "../../base/assert.js";
-import { errorMessage } from "../../base/errors.js";
+import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { CatalogChange } from "../../catalog/catalog-change.js";
 import type { ShardRecord } from "../../model/shard-record.js";
 import type { IndexTasks } from "../queue/index-tasks.js";
 import { reportStoreLoss, type SyncServices } from "../services/sync-settings.js";
+
+/** What a task has computed, from an index that is another one now. */
+export class OutdatedWork extends TrawlError {
+  constructor() {
+    super(
+      "conflict",
+      "another node has changed the index meanwhile, or its database has fallen back: this is done again",
+    );
+  }
+}
 
 /** Makes shards live, and deletes shards that are not live. */
 export class ShardFlips {
@@ -24,8 +34,12 @@ export class ShardFlips {
     this.shardIds[0] = nextShardId;
   }
 
-  /** One catalog flip. Shards written for it that it does not use are deleted. */
-  async flip(written: readonly ShardRecord[], makeChange: () => CatalogChange): Promise<void> {
+  /**
+   * One catalog flip. Shards written for it that it does not use are deleted. `basis` is the catalog's `followedCount` when the task began:
+   * the locks of repositories keep other tasks of this node from what it was computed from, but no other node. Rejects with `OutdatedWork` if
+   * there is another one.
+   */
+  async flip(written: readonly ShardRecord[], basis: number, makeChange: () => CatalogChange): Promise<void> {
     const ids = new Set(written.map(({ id }) => id));
     assert(ids.size === written.length, "each shard that a task has written has an id of its own");
     for (const id of ids)
@@ -34,6 +48,7 @@ export class ShardFlips {
     try {
       await this.#services.manifest.store(written);
       ({ addedShards: used = [] } = await this.#services.manifest.publish(() => {
+        if (this.#services.catalog.followedCount !== basis) throw new OutdatedWork();
         const change = makeChange();
         for (const { id } of change.addedShards ?? [])
           assert(ids.has(id), "a flip adds shards that were written for it");

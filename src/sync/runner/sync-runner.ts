@@ -7,7 +7,7 @@ import type { IndexTasks } from "../queue/index-tasks.js";
 import type { LossJudge } from "./loss.js";
 import type { Quarantines } from "./quarantines.js";
 import type { RepositoryLocks } from "../queue/repository-locks.js";
-import type { ShardFlips } from "../housekeeping/shard-flips.js";
+import { OutdatedWork, type ShardFlips } from "../housekeeping/shard-flips.js";
 import type { ShardRepairs } from "../housekeeping/shard-repairs.js";
 import { isLossConfirmed, toCatalogChange } from "./sync-change.js";
 import type { SyncOutcomes } from "./sync-outcomes.js";
@@ -48,6 +48,7 @@ export class SyncRunner {
     const { pool, settings, catalog } = this.#services;
     const { tasks, queue, flips, judge, outcomes, locks, repairs } = this.#parts;
     const startedMs = performance.now();
+    const basis = catalog.followedCount;
     const taken = repositories.map((repository) => this.#toInput(repository));
     // Without those that cannot be fetched now.
     let inputs: readonly SyncInput[] = taken;
@@ -65,7 +66,7 @@ export class SyncRunner {
         stop: tasks.stopWord,
         repositories: inputs,
       });
-      await flips.flip(result.shards, () => toCatalogChange(catalog, judge, result));
+      await flips.flip(result.shards, basis, () => toCatalogChange(catalog, judge, result));
       this.#doubtSecrets(inputs, result.outcomes);
       for (const outcome of result.outcomes) outcomes.settle(outcome, startedMs);
       const open = result.outcomes.filter(({ kind }) => kind === "deferred" || kind === "lacking");
@@ -74,6 +75,7 @@ export class SyncRunner {
     } catch (error) {
       const failure = error instanceof TrawlError ? error : new TrawlError("internal", errorMessage(error));
       if (failure instanceof IngestLoss && !tasks.isStopping) await this.#losses.settle(inputs, failure);
+      else if (failure instanceof OutdatedWork && !tasks.isStopping) for (const input of inputs) this.#runAgain(input);
       else for (const { repository } of inputs) outcomes.recordFailure(repository.id, failure);
     } finally {
       locks.release(repositories.map(({ id }) => id));
@@ -109,6 +111,15 @@ export class SyncRunner {
       timer?.cancel();
     }
     return undefined;
+  }
+
+  /** What was found is not wanted any more: callers wait for the next sync. */
+  #runAgain(input: SyncInput): void {
+    const { queue } = this.#parts;
+    const { id } = input.repository;
+    if (input.recreate) queue.schedule(id).recreate = true;
+    queue.askAgain(input);
+    queue.tryAgain(id, false);
   }
 
   #doubtSecrets(inputs: readonly SyncInput[], settled: readonly SyncOutcome[]): void {

@@ -1,14 +1,20 @@
 /** Which shards are merged; and what follows for an index that grows by small shards. */
 import assert from "node:assert/strict";
 import t from "tap";
+import { silentLog } from "../../../src/base/log.js";
 import type { LiveShard } from "../../../src/model/shard-record.js";
+import type { RemoveTask } from "../../../src/protocol/ingest-messages.js";
+import { Compaction } from "../../../src/sync/housekeeping/compaction.js";
 import {
   chooseCompaction,
   isImpure,
   repositoriesByVisibility,
   type CompactionSite,
 } from "../../../src/sync/housekeeping/compaction-policy.js";
+import { ShardFlips } from "../../../src/sync/housekeeping/shard-flips.js";
+import { testRepository } from "../../support/engine.js";
 import { fc, runs } from "../../support/property.js";
+import { syncParts } from "../../support/sync-parts.js";
 
 const kibibyte = 1024;
 const mebibyte = 1024 * kibibyte;
@@ -144,4 +150,47 @@ t.test("an index that grows by small shards has few, and copies each byte a few 
     { numRuns: runs(40) },
   );
   t.pass();
+});
+
+t.test("a merge of an index that another node has changed meanwhile is not used", async (t) => {
+  const { catalog, tasks, locks } = await syncParts(t, 2);
+  const record = (id: number, documentCount: number, ...repositoryIds: readonly number[]) => {
+    return { id, storedBytes: 9, contentBytes: 9, documentCount, repositoryIds };
+  };
+  const live = (): number[] => catalog.shards().map(({ record: { id } }) => id);
+  await catalog.publish(() => ({
+    repositories: [testRepository(2, "host/r2", { private: true, readers: ["ann"] })],
+    addedShards: [record(1, 9, 1, 2)],
+  }));
+  const retired: number[] = [];
+  let nextId = 3;
+  const pool = {
+    compact: async () => {
+      if (nextId === 3)
+        await catalog.follow(() => ({ removedShardIds: [1], addedShards: [record(2, 9, 1, 2)] }), {
+          version: 50,
+          flipId: "of another node",
+        });
+      return { shards: [record(nextId++, 4, 1), record(nextId++, 5, 2)] };
+    },
+    remove: ({ shardIds }: RemoveTask) => Promise.resolve(void retired.push(...shardIds)),
+  };
+  type Arguments = ConstructorParameters<typeof Compaction>;
+  const services = { catalog, manifest: catalog, pool, settings: {}, log: silentLog() } as unknown as Arguments[0];
+  const flips = new ShardFlips(services, tasks);
+  flips.reserveShardIds(9);
+  const repairs = { count: () => undefined } as unknown as Arguments[4];
+  const symbols = { isPending: () => false } as unknown as Arguments[5];
+  const compaction = new Compaction(services, tasks, locks, flips, repairs, symbols);
+  await t.rejects(compaction.separate(1), { code: "conflict", message: /another node has changed the index/ });
+  t.same([live(), retired], [[2], [3, 4]]);
+  await compaction.separate(1);
+  t.same(
+    [live(), retired],
+    [
+      [5, 6],
+      [3, 4],
+    ],
+    "it is merged as it is now",
+  );
 });

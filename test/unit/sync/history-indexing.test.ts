@@ -205,6 +205,19 @@ t.test("a rewritten history whose old commits are gone from the mirror", async (
   t.ok(scene.reachable.every((oid) => indexed.has(oid)));
 });
 
+t.test("what was built while another node has changed the index is built anew", async (t) => {
+  const scene = new Scene(t, 2 ** 30);
+  scene.commit(2);
+  let resultCount = 0;
+  scene.beforeResult = async () => {
+    if (++resultCount === 1) await scene.catalog.follow(() => ({}), { version: 50, flipId: "of another node" });
+  };
+  await scene.sync();
+  t.equal(resultCount, 2);
+  t.same(scene.shards.flat().sort(), scene.reachable);
+  t.equal([...scene.thread.store.ids()].length, 1, "the first one is deleted");
+});
+
 t.test("a view keeps the shards that it pins", async (t) => {
   const scene = new Scene(t, 2 ** 30);
   scene.commit(2);

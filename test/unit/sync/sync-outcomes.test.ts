@@ -5,10 +5,18 @@ import { silentLog } from "../../../src/base/log.js";
 import { createMetrics } from "../../../src/base/metrics.js";
 import { IngestLoss } from "../../../src/pool/ingest-pool.js";
 import { ThreadLoss } from "../../../src/pool/worker-pool.js";
-import type { SyncInput, SyncOutcome, SyncTask, SyncTaskResult } from "../../../src/protocol/ingest-messages.js";
+import type {
+  RemoveTask,
+  SyncInput,
+  SyncOutcome,
+  SyncTask,
+  SyncTaskResult,
+} from "../../../src/protocol/ingest-messages.js";
+import { ShardFlips } from "../../../src/sync/housekeeping/shard-flips.js";
 import { LossJudge } from "../../../src/sync/runner/loss.js";
 import { SyncOutcomes } from "../../../src/sync/runner/sync-outcomes.js";
 import { SyncRunner } from "../../../src/sync/runner/sync-runner.js";
+import { testRepository } from "../../support/engine.js";
 import { syncParts } from "../../support/sync-parts.js";
 import { TestClock } from "../../support/test-clock.js";
 
@@ -37,18 +45,45 @@ t.test("a requested sync is one still when it is tried again, and what it may lo
   const { queue, catalog, tasks, locks } = await syncParts(t, 1);
   const inputs: SyncInput[] = [];
   const doing = { repositoryId: 1, phase: "indexing", state: "s", oid: "b", path: "p", shardIds: [] } as const;
+  const another: SyncOutcome = { kind: "lacking", repositoryId: 1 };
   const done: SyncOutcome = { kind: "unchanged", repositoryId: 1, fetched: "", warnings: [], cut: "" };
   /** What the tasks end with, one after the other. */
   const ends: (() => SyncOutcome)[] = [];
+  const retired: number[] = [];
   const pool = {
-    sync: ({ repositories }: SyncTask): Promise<SyncTaskResult> => {
+    sync: async ({ repositories }: SyncTask): Promise<SyncTaskResult> => {
       inputs.push(...repositories);
-      return Promise.resolve().then(() => ({ outcomes: [ends.shift()!()], shards: [] }));
+      const end = ends.shift()!();
+      if (end !== another) return { outcomes: [end], shards: [] };
+      await catalog.follow(() => ({}), { version: 5, flipId: "of another node" });
+      const change = {
+        defaultBranch: "main",
+        indexedBranches: [],
+        documentCount: 9,
+        contentBytes: 9,
+        skippedCounts: {},
+      };
+      const outcome = {
+        ...done,
+        ...change,
+        kind: "changed",
+        replaces: false,
+        tombstones: new Map(),
+        lacksObjects: false,
+      };
+      const shard = { id: 3, storedBytes: 9, contentBytes: 9, documentCount: 9, repositoryIds: [1] };
+      return { outcomes: [outcome as unknown as SyncOutcome], shards: [shard] };
+    },
+    remove: ({ shardIds }: RemoveTask): Promise<void> => {
+      retired.push(...shardIds);
+      return Promise.resolve();
     },
   };
-  const flips = { shardIds: undefined, flip: () => Promise.resolve(), retire: () => undefined };
   const settings = { intervalMsMin: 1_000, intervalMsMax: 1_000, acceptEmptyMs: 0 };
-  const services = { catalog, pool, settings, log: silentLog(), metrics: createMetrics().metrics };
+  const metrics = createMetrics().metrics;
+  const services = { catalog, manifest: catalog, pool, settings, log: silentLog(), metrics };
+  const flips = new ShardFlips(services as unknown as ConstructorParameters<typeof ShardFlips>[0], tasks);
+  flips.reserveShardIds(9);
   type Arguments = ConstructorParameters<typeof SyncRunner>;
   type Outcomes = ConstructorParameters<typeof SyncOutcomes>;
   const history = { enqueue: () => undefined, forgetBroken: () => undefined };
@@ -61,6 +96,7 @@ t.test("a requested sync is one still when it is tried again, and what it may lo
   const cases: readonly (readonly [what: string, end: () => SyncOutcome])[] = [
     ["the remote is slow", () => ({ kind: "deferred", repositoryId: 1 })],
     ["objects are missing", () => ({ kind: "lacking", repositoryId: 1 })],
+    ["another node has changed the index meanwhile", () => another],
     [
       "the thread is lost",
       () => {
@@ -88,6 +124,8 @@ t.test("a requested sync is one still when it is tried again, and what it may lo
     ];
     t.same(inputs.splice(0).map(asked), all, what);
   }
+  t.same(retired, [3], "what was computed before it is not used");
+  t.match(catalog.repository(1), { documentCount: 0, generation: testRepository(1, "").generation });
   ends.push(() => done);
   runner.secrets = { find: () => new Promise(() => undefined), doubt: () => undefined };
   const result = queue.sync(1);
