@@ -275,6 +275,14 @@ export class Catalog implements Manifest {
     this.#setRepository({ ...repository, historyError: error === "" ? undefined : error });
   }
 
+  /** Forgets, in memory only, why syncs and histories of repositories have failed. */
+  forgetErrors(): void {
+    for (const { id, lastError } of [...this.#repositories.values()]) {
+      if (lastError !== "") this.recordFailed(id, "");
+      this.recordHistoryError(id, "");
+    }
+  }
+
   store(): Promise<void> {
     return Promise.resolve();
   }

@@ -291,7 +291,8 @@ export class SharedManifest implements Manifest {
     await eachAtOnce([...(change.symbols ?? [])], async ([id, record]) => {
       if (record !== undefined) await shards.bringSymbols(id, record);
     });
-    await catalog.follow(() => change, position);
+    const repositories = await resultWhileYielding(mapInSteps(change.repositories ?? [], withoutErrors));
+    await catalog.follow(() => ({ ...change, repositories }), position);
     for (const name of [...(value.removedShards ?? []), ...(value.removedHistory ?? [])] as string[])
       this.#ids.delete(name);
     for (const [name, id] of brought) this.#ids.set(name, id);
@@ -356,7 +357,9 @@ export class SharedManifest implements Manifest {
     const live = (id: number): boolean => catalog.shard(id) !== undefined;
     await catalog.follow(
       async () => ({
-        repositories: await resultWhileYielding(mapInSteps(repositories, ({ record }) => parse(record) as Repository)),
+        repositories: await resultWhileYielding(
+          mapInSteps(repositories, ({ record }) => withoutErrors(parse(record) as Repository)),
+        ),
         removedRepositoryIds: (
           await resultWhileYielding(filterInSteps([...catalog.repositories()], ({ id }) => !ids.has(id)))
         ).map(({ id }) => id),
@@ -445,6 +448,12 @@ async function eachAtOnce<T>(items: readonly T[], work: (item: T) => Promise<voi
   };
   await Promise.all(Array.from({ length: broughtAtOnce }, run));
   if (failures.length > 0) throw failures[0];
+}
+
+/** The errors of another node's attempts, which it takes back in its memory only. */
+function withoutErrors(repository: Repository): Repository {
+  if (repository.lastError === "" && repository.historyError === undefined) return repository;
+  return { ...repository, lastError: "", historyError: undefined };
 }
 
 function withoutId({ id: _, ...record }: ShardRecord | HistoryShardRecord): string {

@@ -335,6 +335,8 @@ export class SyncManager {
   pause(reason: () => TrawlError): void {
     this.#tasks.pause(reason);
     this.#queue.rejectWaiters(reason());
+    // The node that fetches from now on finds out what is wrong, and this one would not learn when it is over.
+    this.#services.catalog.forgetErrors();
   }
 
   /** Fetches and indexes from now on, everything at first: another node may have done so until now. */

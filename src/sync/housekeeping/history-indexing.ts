@@ -197,7 +197,8 @@ export class HistoryIndexing {
   async #handleFailure({ id, name }: Repository, error: unknown): Promise<void> {
     const { settings, log, catalog, pool } = this.#services;
     reportStoreLoss(settings, error);
-    if (error instanceof TrawlError && error.code === "cancelled") return;
+    // After a conflict another node indexes it; when this one is to do it again, everything is looked at.
+    if (error instanceof TrawlError && (error.code === "cancelled" || error.code === "conflict")) return;
     if (catalog.repository(id) === undefined) return;
     this.#againMs.set(id, error instanceof IngestLoss ? Infinity : monotonicMs() + retryMs);
     if (error instanceof IngestLoss) this.#flips.retire(error.doing.shardIds);

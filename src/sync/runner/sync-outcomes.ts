@@ -160,8 +160,10 @@ export class SyncOutcomes {
     schedule.quietCount++;
     this.#recreateNext(id);
     metrics.syncs.inc({ outcome: "failed" });
-    if (error.code !== "cancelled") log.warn({ repository: repository.name, code: error.code }, error.message);
-    if (error.code !== "cancelled") catalog.recordFailed(id, error.message);
+    // That another node changes the index now is nothing that is wrong with the repository, and nobody here would take it back.
+    const isOwn = error.code !== "cancelled" && error.code !== "conflict";
+    if (isOwn) log.warn({ repository: repository.name, code: error.code }, error.message);
+    if (isOwn) catalog.recordFailed(id, error.message);
     reportStoreLoss(settings, error);
     schedule.rejectAttending(error);
     const delayMs = Math.min(settings.intervalMsMax, retryMsMin * 2 ** Math.min(schedule.quietCount - 1, 20));

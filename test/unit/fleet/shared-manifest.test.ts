@@ -377,6 +377,26 @@ t.test("a database that has fallen back: the node follows it, and goes on", { sk
   t.strictSame(printCatalog(a.catalog), printCatalog(b.catalog));
 });
 
+t.test("the errors of a node's own attempts are not those of the others", { skip }, async (t) => {
+  const a = await owner(t);
+  await a.add("host/a");
+  const [{ id = 0 } = {}] = [...a.catalog.repositories()];
+  a.catalog.recordFailed(id, "the remote is away");
+  a.catalog.recordHistoryError(id, "it is too long");
+  await a.manifest.publish(() => ({ repositories: [{ ...a.catalog.repository(id)!, stars: 3 }] }));
+  const follower = new TestNode(a.database, "b/1");
+  await follower.manifest.follow();
+  await a.records.forget(a.catalog.position.version);
+  const late = new TestNode(a.database, "c/1");
+  await late.manifest.follow();
+  // When it has lost the partition.
+  a.catalog.forgetErrors();
+  for (const { catalog } of [a, follower, late]) {
+    const { stars, lastError, historyError } = catalog.repository(id)!;
+    t.same([stars, lastError, historyError], [3, "", undefined]);
+  }
+});
+
 t.test("who is refused is told which node to ask, and no more", async (t) => {
   const { refusal } = new Replica({
     manifest: {},

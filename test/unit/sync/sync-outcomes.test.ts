@@ -126,6 +126,14 @@ t.test("a requested sync is one still when it is tried again, and what it may lo
   }
   t.same(retired, [3], "what was computed before it is not used");
   t.match(catalog.repository(1), { documentCount: 0, generation: testRepository(1, "").generation });
+  ends.push(() => {
+    throw new TrawlError("conflict", "node b changes the index at this moment");
+  });
+  const refused = t.rejects(queue.sync(1), { code: "conflict" });
+  await runner.run(queue.takeUrgent()!, false);
+  await refused;
+  t.equal(catalog.repository(1)?.lastError, "", "the repository has no fault");
+  t.same(inputs.splice(0).map(asked), [[true, "no"]]);
   ends.push(() => done);
   runner.secrets = { find: () => new Promise(() => undefined), doubt: () => undefined };
   const result = queue.sync(1);
