@@ -225,9 +225,18 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
       await page.keyboard.press("Enter");
       await page.waitForURL(/\/example\.org\/code@v1\/-\/blob\/names\/two\/many\.h$/);
       await revisions.waitFor({ state: "detached" });
-      await page.keyboard.press("v");
-      await revisions.waitFor();
-      await page.keyboard.press("Escape");
+      // As soon as the menu is there, without a frame between.
+      await page.evaluate(`new Promise((resolve) => {
+        const press = (key) => document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+        const observer = new MutationObserver(() => {
+          if (document.querySelector(".revision-list") === null) return;
+          observer.disconnect();
+          press("Escape");
+          resolve();
+        });
+        observer.observe(document.body, { childList: true, subtree: true });
+        press("v");
+      })`);
       await revisions.waitFor({ state: "detached" });
       await page.goto(at("@grown/-/blob/names/one/many.h"));
       await item("lib.c").waitFor();

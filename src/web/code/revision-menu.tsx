@@ -1,7 +1,7 @@
 import "./revision-menu.css";
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { type PagePath, pageUrl, repositoryUrl } from "../../model/page-path.js";
 import { useGraphql } from "../api/use-graphql.js";
 import { callAfter, typingPauseMs } from "../ui/delay.js";
@@ -76,7 +76,7 @@ function RevisionList({ path }: { readonly path: PagePath }) {
   const asked = useSignal("");
   const found = useRef<HTMLDivElement>(null);
   const used = useGraphql("Revisions", revisionsQuery, { name, revision, path: shownPath, query: asked.value });
-  useEffect(() => field.current?.focus(), []);
+  useLayoutEffect(() => field.current?.focus(), []);
   const typed = text.value;
   useEffect(() => {
     const pending = callAfter(typingPauseMs, () => {

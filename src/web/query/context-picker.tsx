@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { useGraphql } from "../api/use-graphql.js";
 import { viewer } from "../route/viewer.js";
 import "./context-picker.css";
@@ -22,7 +22,7 @@ export function ContextPicker({ chosen, choose, close }: ContextPickerProps) {
   const panel = useRef<HTMLDivElement>(null);
   const wanted = useSignal("");
   const { answer } = useGraphql("PickContext", contextsQuery, { query: wanted.value });
-  useEffect(() => {
+  useLayoutEffect(() => {
     panel.current?.querySelector("input")?.focus();
     const leave = (event: Event): void => {
       if (panel.current?.contains(event.target as Node) === false) close();

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { wholeText, type QueryState } from "../query/query-state.js";
 import { copyRefusal, copyText } from "../ui/copy.js";
 import { callAfter } from "../ui/delay.js";
@@ -16,7 +16,7 @@ export interface ShareMenuProps {
 export function ShareMenu({ query }: ShareMenuProps) {
   const first = useRef<HTMLButtonElement>(null);
   // In place of the button that opened it, which had the focus.
-  useEffect(() => first.current?.focus(), []);
+  useLayoutEffect(() => first.current?.focus(), []);
   const said = useSignal("");
   const copy = async (what: string, text: string): Promise<void> => {
     said.value = (await copyText(text)) ? `Copied ${what}` : copyRefusal();

@@ -1,6 +1,6 @@
 import type { Signal } from "@preact/signals";
 import type { RefObject } from "preact";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 
 /**
  * What opens below a button: Escape closes it and goes back to the button, a click or the focus elsewhere closes it, and the
@@ -8,7 +8,8 @@ import { useEffect } from "preact/hooks";
  */
 export function useDropDown(host: RefObject<HTMLElement | null>, isOpen: Signal<boolean>): void {
   const isOpenNow = isOpen.value;
-  useEffect(() => {
+  // As soon as it is seen: what a user presses before the next frame is meant for it.
+  useLayoutEffect(() => {
     if (!isOpenNow) return undefined;
     const leave = ({ target }: Event): void => {
       if (target instanceof Node && host.current?.contains(target) !== true) isOpen.value = false;

@@ -1,5 +1,5 @@
 import { type Signal, useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { address, navigate } from "../../route/router.js";
 import { addKeys } from "../../ui/keys.js";
 import { withLineRange } from "./line-range.js";
@@ -22,7 +22,7 @@ interface DialogProps {
 function LineDialog({ lineCount, isOpen }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const field = useRef<HTMLInputElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   const close = (): void => {
     isOpen.value = false;
   };

@@ -1,6 +1,6 @@
 import "./file-preview.css";
 import { useSignal } from "@preact/signals";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { type PagePath, readPagePath } from "../../../model/page-path.js";
 import type { StreamMatch } from "../../../model/stream-events.js";
 import { useAnswer } from "../../api/use-graphql.js";
@@ -28,7 +28,7 @@ export function FilePreview({ href }: PreviewProps) {
   const url = new URL(href, address.value);
   const path = readPagePath(url.pathname);
   const line = Number(/^\?L(\d{1,9})/.exec(url.search)?.[1] ?? "0");
-  useEffect(() => addKeys([{ key: "Escape", what: "Close the preview", act: close }]), []);
+  useLayoutEffect(() => addKeys([{ key: "Escape", what: "Close the preview", act: close }]), []);
   return (
     <aside class="preview panel" aria-label="Preview">
       <div class="preview-head">
