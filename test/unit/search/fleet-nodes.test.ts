@@ -124,7 +124,7 @@ async function search(nodes: FleetNodes, pretended: readonly PretendedNode[], ar
     stopped: new Promise(nothing),
     late: { all: false, options: new Set() },
   };
-  const searched = { request, plan, limits, control, claims: undefined, startedMs: performance.now() };
+  const searched = { request, plan, limits, control, claims: undefined, startedMs: 0 };
   const sources = nodes.openSources(searched, root, { areNone, has: () => false });
   await Promise.all(sources.map((source) => source.run()));
   const failures = sources.flatMap((source) => source.part(root.late, true).failures.first);
