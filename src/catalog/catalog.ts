@@ -318,7 +318,7 @@ export class Catalog implements Manifest {
     });
   }
 
-  /** How often it has followed: what was computed before that, from what it had then, may not fit any more. */
+  /** How many times `follow` has changed the catalog. What a task computed before the last of them may not fit the catalog any more. */
   get followedCount(): number {
     return this.#followedCount;
   }

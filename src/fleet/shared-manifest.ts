@@ -481,7 +481,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Those of a shard of texts. */
+/** The symbols of a shard; undefined if it has none, or is one of histories. */
 export function symbolsIn(record: NamedRecord): SymbolRecord | undefined {
   return "repositoryId" in record ? undefined : record.symbols;
 }

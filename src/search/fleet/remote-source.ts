@@ -87,7 +87,7 @@ export interface RemoteNode {
 /** What the sources of one search on several nodes have in common. */
 export interface SharedSearch {
   readonly creditBytes: number;
-  /** Whether there is one. */
+  /** Whether the search has no other source. */
   readonly isOnly: boolean;
   /** Says on which nodes a repository is, as far as they have told; the first ones that claim it keep it. */
   readonly claim: (repository: string, owner: string) => string;

@@ -102,8 +102,8 @@ export interface RootEnvironment extends LimitDefaults {
  * It knows neither repositories nor shards: what it says about them comes from its sources, of which a search in one
  * process has one.
  *
- * The last event is sent at most `stopWaitMs` after the timeout or after the client has left, whatever a slice does, and at most
- * twice as late while results that were found before are still being passed on.
+ * No slice delays the last event: it is sent within `stopWaitMs` of the timeout, or of the end of the client's connection. Passing on
+ * results that were found before then may take `stopWaitMs` more.
  * What slices read stays in memory until the last of them has ended.
  */
 export class RunningSearch implements SourceListener {
