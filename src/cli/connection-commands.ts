@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { ConnectionStatus } from "../codehost/connections.js";
-import type { PermissionSummary } from "../codehost/permissions/host-permissions.js";
+import type { PermissionSummary } from "../codehost/readers/host-permissions.js";
 import { dataOption, print } from "./terminal/command-options.js";
 import { callDaemon, suggestName } from "./connection/control-client.js";
 import { visible } from "./terminal/output.js";

@@ -19,7 +19,7 @@ import {
   type PermissionServices,
   type PermissionState,
   type PermissionSummary,
-} from "./permissions/host-permissions.js";
+} from "./readers/host-permissions.js";
 import { listFolder } from "./folder-listing.js";
 import { listUrls } from "./repository-list.js";
 import { findSource, mayHaveToken, type Selection, selectRepositories, workingCopy } from "./selection.js";

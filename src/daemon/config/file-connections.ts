@@ -3,7 +3,7 @@ import type { ProviderConfig } from "../../account/sign-in/provider-config.js";
 import { errorMessage } from "../../base/errors.js";
 import { apiKinds } from "../../codehost/api-kinds.js";
 import { type ApiKindName, type ConnectionConfig, isLocal } from "../../codehost/connection.js";
-import { readerSources } from "../../codehost/permissions/reader-sources.js";
+import { readerSources } from "../../codehost/readers/reader-sources.js";
 import { submoduleProblems } from "../../git/mirror/submodule-rules.js";
 import { TextPattern } from "../../regexp/match/text-pattern.js";
 import { connectionTable } from "./connection-options.js";

@@ -5,9 +5,9 @@ import { errorMessage } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
 import type { Catalog } from "../../catalog/catalog.js";
 import type { Manifest } from "../../catalog/manifest.js";
-import type { PermissionState } from "../../codehost/permissions/host-permissions.js";
+import type { PermissionState } from "../../codehost/readers/host-permissions.js";
 import type { Connections } from "../../codehost/connections.js";
-import { isSame } from "../../codehost/permissions/reader-lists.js";
+import { isSame } from "../../codehost/readers/reader-lists.js";
 import { splitSecret } from "../../git/mirror/url-secret.js";
 import type { Repository, RepositoryConfig } from "../../model/repository.js";
 

@@ -8,9 +8,9 @@ import type { ApiConnection, ApiKindName } from "../../../src/codehost/connectio
 import { Connections } from "../../../src/codehost/connections.js";
 import { fixedToken } from "../../../src/codehost/page-reader.js";
 import { PageReader } from "../../../src/codehost/page-reader.js";
-import { DueQueue } from "../../../src/codehost/permissions/due-queue.js";
-import { ReaderLists } from "../../../src/codehost/permissions/reader-lists.js";
-import { readerSources } from "../../../src/codehost/permissions/reader-sources.js";
+import { DueQueue } from "../../../src/codehost/readers/due-queue.js";
+import { ReaderLists } from "../../../src/codehost/readers/reader-lists.js";
+import { readerSources } from "../../../src/codehost/readers/reader-sources.js";
 import { resolveOptions } from "../../../src/daemon/config/config.js";
 import type { RepositoryConfig } from "../../../src/model/repository.js";
 import { type Answer, codeHost, connection } from "../../support/code-host.js";
