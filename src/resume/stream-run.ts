@@ -1,11 +1,5 @@
-import {
-  type EventPart,
-  EventWriter,
-  bytesOfPart,
-  type JsonElements,
-  releaseAll,
-  takeArray,
-} from "../model/search-listener.js";
+import { type EventPart, EventWriter } from "../model/event-writer.js";
+import { bytesOfPart, type JsonElements, releaseAll, takeArray } from "../model/search-listener.js";
 import type { Progress } from "../model/stream-events.js";
 import type { SentResults } from "./sent-results.js";
 import { makeEndRecord, makeEventRecord, type RecordWriter } from "./stream-file.js";

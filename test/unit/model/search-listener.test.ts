@@ -1,13 +1,7 @@
 /** The events of a search as its listeners get them, and as they are written. */
 import t from "tap";
-import {
-  type EventPart,
-  EventWriter,
-  BaseListener,
-  type JsonElements,
-  parseElements,
-  takeArray,
-} from "../../../src/model/search-listener.js";
+import { type EventPart, EventWriter } from "../../../src/model/event-writer.js";
+import { BaseListener, type JsonElements, parseElements, takeArray } from "../../../src/model/search-listener.js";
 
 class Lines extends EventWriter {
   readonly lines: string[] = [];
