@@ -47,7 +47,7 @@ help:
 	@echo "make fleet-test       three nodes in network namespaces of their own: answers, failovers, cost, in a few minutes; needs root; ONLY=hop"
 	@echo "make soak             an hour with one commit per second; MINUTES=5"
 	@echo "make config           regenerate config/ from src/daemon/config/options.ts"
-	@echo "make graphql          regenerate src/graphql/resolvers/schema-types.ts from schema.graphql"
+	@echo "make graphql          regenerate the types of the schema and of the operations of src/web from schema.graphql"
 	@echo "make client           compile the package clients/trawl-client, for npm pack"
 	@echo "make openapi          regenerate docs/openapi.json and the types of clients/trawl-client from src/http/api"
 	@echo "make languages        regenerate src/model/languages.tsv from the package linguist-languages"

@@ -12,8 +12,8 @@ const shortOidBytes = 20;
 /**
  * The sections of one shard as typed arrays over its bytes, without copying.
  *
- * Contract: the arrays are valid as long as the bytes passed in (until the read transaction ends). `open` checks the
- * header and the bounds of each section, so that no later read can leave the value; `verify` checks the checksums of
+ * Contract: the arrays are valid as long as the bytes passed in (until the read transaction ends). The constructor checks
+ * the header and the bounds of each section, so that no later read can leave the value; `verify` checks the checksums of
  * the sections. Data read before `verify` must not be trusted.
  */
 export class ShardReader {

@@ -40,7 +40,7 @@ export interface SymbolFeatures extends NameFeatures {
   readonly isSameCase: boolean;
 }
 
-/** The largest number of points of each part; see docs/internals/ranking.md. */
+/** The largest number of points of each part; see docs/internals/ranking.md. src/native/kernel/score.cc has the same. */
 const points = {
   exactSymbol: 1000,
   sameCase: 40,
@@ -62,7 +62,8 @@ const nearShare = 0.6;
  *
  *     (symbol + fileName + folders + line + wholeWords + phrase + matches) × fileFactor
  *
- * Everything is computed from whole numbers by the four operations, so it is the same on every machine.
+ * Everything is computed from whole numbers by the four operations, so it is the same on every machine, and in the kernel
+ * (`scoreOf` in src/native/kernel/score.cc), which scores most documents; ranking.test.ts compares the two.
  */
 export function scoreDocument(features: Features): RankingParts & { readonly score: number } {
   const { symbol: ofSymbol, fileName: ofName, fileFactor } = features;
