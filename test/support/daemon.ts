@@ -137,7 +137,8 @@ export async function runCommandWith(
   wrapper: readonly string[] = [],
 ): Promise<CommandResult> {
   const child = spawnTrawl(args, "pipe", variables, wrapper);
-  child.stdin?.end(input);
+  // A command that ends early leaves its input.
+  child.stdin?.on("error", () => undefined).end(input);
   const texts = { out: "", err: "" };
   child.stdout?.on("data", (bytes) => {
     texts.out += bytes;

@@ -55,7 +55,8 @@ function runBackend(source: Pick<GitFixture, "path">, request: IncomingMessage, 
       GIT_PROTOCOL: String(request.headers["git-protocol"] ?? ""),
     },
   });
-  request.pipe(child.stdin);
+  // A request that is refused ends before its body is read.
+  request.pipe(child.stdin).on("error", () => undefined);
   const parts: Buffer[] = [];
   child.stdout.on("data", (part: Buffer) => parts.push(part));
   child.on("close", () => {

@@ -62,6 +62,7 @@ export class ManagedService {
 
   private constructor(child: ChildProcess) {
     this.#child = child;
+    child.stdin?.on("error", () => undefined);
     createInterface({ input: child.stdout! }).on("line", (line) => {
       if (!line.startsWith("{")) return;
       const { text, kept, started, ended } = JSON.parse(line) as {

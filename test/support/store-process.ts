@@ -12,6 +12,7 @@ export class StoreProcess {
 
   private constructor(child: ChildProcessByStdio<Writable, Readable, null>) {
     this.#child = child;
+    child.stdin.on("error", () => undefined);
     this.#answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   }
 

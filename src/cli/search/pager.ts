@@ -26,6 +26,8 @@ export function startPager(environment: NodeJS.ProcessEnv = process.env): Pager 
     });
   });
   ended.catch(() => undefined);
+  // A pager that is left, or that cannot be started, closes its input; whoever writes to it hears of it, too.
+  child.stdin.on("error", () => undefined);
   return {
     input: child.stdin,
     close: () => {
