@@ -104,11 +104,11 @@ if [[ $steps == *" package "* ]]; then
     fail "no repository is added: $(tail -n 3 "$work/added"); $(tail -n 20 "$work/serve" "$work/err")"
   tail -n 1 "$work/added"
   say "indexed after $((SECONDS - began)) s; search"
-  inside trawl search --endpoint "$url" 'lang:c++ NEON' | grep -q simd-neon || fail "trawl search found nothing"
-  is_found "a search of content" '"line":".*uint8x16_t' '/.api/search/stream?q=file:simd-neon+uint8x16_t'
+  inside trawl search --endpoint "$url" 'lang:c++ NEON' | grep -q loops-neon || fail "trawl search found nothing"
+  is_found "a search of content" '"line":".*uint8x16_t' '/.api/search/stream?q=file:loops-neon+uint8x16_t'
   is_found "a regular expression" '"path":"docs/installation.md"' '/.api/search/stream?q=file:%5Edocs/+/(arm64%7Camd64)%5CW%2B%5Cw%2B/'
   is_found "a search of commits" '"type":"commit"' '/.api/search/stream?q=type:commit+native'
-  is_found "a search of diffs" '"type":"diff"' '/.api/search/stream?q=type:diff+count:all+file:simd-neon+uint8x16_t'
+  is_found "a search of diffs" '"type":"diff"' '/.api/search/stream?q=type:diff+count:all+file:loops-neon+uint8x16_t'
   # They are extracted after the repository can be searched.
   for _ in $(seq 150); do
     if ask '/.api/search/stream?q=type:symbol+file:src/native+Neon' | grep -q '"type":"symbol"'; then break; fi
@@ -117,7 +117,7 @@ if [[ $steps == *" package "* ]]; then
   is_found "a search of symbols" '"type":"symbol"' '/.api/search/stream?q=type:symbol+file:src/native+Neon'
   is_found "GraphQL" '"path":"src/native/kernel/loops-neon.cc"' '/.api/graphql' '{"query":"{ search(query: \"file:loops-neon\") { results { matchCount results { ... on FileMatch { file { path } } } } } }"}'
   is_found "a file, its symbols and its highlighting over GraphQL" '"name":"[A-Za-z]' '/.api/graphql' \
-    '{"query":"{ repository(name: \"host/source\") { commit(rev: \"HEAD\") { blob(path: \"src/native/kernel/simd-neon.h\") { content highlight(disableTimeout: true) { html } symbols { nodes { name } } } } } }"}'
+    '{"query":"{ repository(name: \"host/source\") { commit(rev: \"HEAD\") { blob(path: \"src/native/kernel/loops-neon.cc\") { content highlight(disableTimeout: true) { html } symbols { nodes { name } } } } } }"}'
   is_found "the pages" '<!doctype html' /search
   # Lines of level 40 and above are warnings and errors. At its end the daemon may have some, as work takes long under emulation.
   if grep -hE '"level":[4-9][0-9],' "$work/serve" "$work/err" >"$work/warned"; then fail "the daemon warned: $(cat "$work/warned")"; fi

@@ -40,7 +40,6 @@
         "process/file-guard.cc",
         "process/heap-limit.cc",
         "process/process.cc",
-        "socket/datagram.cc",
         "socket/socket.cc"
       ],
       "include_dirs": [".", "http", "kernel", "memory", "packs", "process", "socket"],

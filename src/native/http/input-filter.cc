@@ -1,4 +1,4 @@
-#include "input-filter.h"
+#include "request-filter.h"
 
 #if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
 #include <elf.h>
@@ -14,8 +14,6 @@
 #include <string_view>
 #include <unordered_map>
 #include <vector>
-
-#include "request-filter.h"
 
 namespace trawl {
 namespace {

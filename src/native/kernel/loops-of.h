@@ -1,4 +1,7 @@
 // The table of loops for one vector type. Must be included last, where the compiler's target has its instructions.
+//
+// Every vector type (`Swar`, `Avx2`, `Neon`) has the same members, so that each loop is one template. A `Mask` has
+// exactly one bit for each byte, `stride` bits apart, lowest address first.
 #pragma once
 
 #include "json-writer.h"

@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "bytes.h"
-#include "needle.h"
 
 namespace trawl {
 
@@ -15,6 +14,19 @@ enum class Outcome {
   full,    // The output is full, or the work limit is reached: call again.
   misuse,  // Ranges or rows are unsorted or outside the text.
 };
+
+// A literal to find, and the positions of the two bytes to compare first: the pair that is expected to be rarest in
+// source code. A block of text without a match is nearly always rejected by these two bytes alone.
+struct Needle {
+  const uint8_t* bytes;
+  size_t length;
+  bool fold;
+  // Positions in the needle, first <= second; equal only if the needle is one byte long.
+  size_t first;
+  size_t second;
+};
+
+Needle makeNeedle(const uint8_t* bytes, size_t length, bool fold);
 
 // For `scan` the ranges are triples (from, to, end), for `scanLines` quadruples (from, to, end, floor).
 struct ScanJob {

@@ -1,4 +1,4 @@
-#include "needle.h"
+#include "loops.h"
 
 namespace trawl {
 namespace {

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "classes.h"
 #include "patterns.h"
 #include "postings.h"
 

@@ -1,4 +1,4 @@
-#include "patterns-binding.h"
+#include "bindings.h"
 
 #include "answers.h"
 #include "arguments.h"

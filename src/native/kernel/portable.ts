@@ -11,7 +11,7 @@ import {
 import { writeJson } from "./portable-json.js";
 import { scanWindows, sortLabels, unitsOfPatterns } from "./portable-patterns.js";
 import { encodeResults } from "./portable-results.js";
-import { symbolsAtRows } from "./portable-symbol-places.js";
+import { symbolsAtRows } from "./portable-symbols.js";
 import { copySymbolNames, encodeSymbols, symbolKinds } from "./portable-symbols.js";
 import { countNewlines, newlineTable, scan, scanAutomaton, scanLines } from "./portable-scan.js";
 import {

@@ -1,7 +1,6 @@
 // Finds the posting lists of a literal, the units that are in all of them, and the contents of those units.
 #include <algorithm>
 
-#include "classes.h"
 #include "postings.h"
 
 namespace trawl {

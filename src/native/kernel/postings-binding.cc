@@ -1,4 +1,4 @@
-#include "postings-binding.h"
+#include "bindings.h"
 
 #include "answers.h"
 #include "arguments.h"

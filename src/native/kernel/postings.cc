@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "classes.h"
 
 namespace trawl {
 namespace {

@@ -1,4 +1,4 @@
-#include "ranking-binding.h"
+#include "bindings.h"
 
 #include <algorithm>
 #include <cstring>

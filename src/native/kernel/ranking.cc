@@ -4,9 +4,7 @@
 #include <new>
 #include <string>
 
-#include "classes.h"
 #include "file-weight.h"
-#include "needle.h"
 #include "postings.h"
 
 namespace trawl {

@@ -1,4 +1,4 @@
-#include "memory.h"
+#include "bindings.h"
 
 #include <libdeflate.h>
 #include <malloc.h>

@@ -1,4 +1,4 @@
-#include "packs-binding.h"
+#include "bindings.h"
 
 #include <cstring>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "file-guard-binding.h"
+#include "bindings.h"
 
 #include <vector>
 

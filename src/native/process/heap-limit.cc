@@ -1,4 +1,4 @@
-#include "heap-limit.h"
+#include "bindings.h"
 
 #include <atomic>
 #include <cstdint>

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+
 namespace trawl {
 
 // Sets TCP_NOTSENT_LOWAT on the sockets of this process that listen on `port`; sockets they accept inherit it. Returns
@@ -20,5 +23,10 @@ int listenerOf(int port);
 // Caller guarantees: the event loop has not polled the descriptor yet, because the kernel then registers the socket
 // that is behind it at that time.
 int replaceListener(int port, int given);
+
+// Sends one datagram to a Unix socket: the path of a file or, after an `@`, an abstract name. Never waits. A
+// `descriptor` other than 0 is sent with it: the receiver gets its own descriptor for the same file. Returns 0, or the
+// system's error number.
+int sendDatagram(const uint8_t* address, size_t addressLength, const uint8_t* message, size_t messageLength, int descriptor);
 
 }  // namespace trawl
