@@ -34,8 +34,8 @@ export function addDoctor(program: Command, exit: (code: number) => void): void 
 }
 
 async function examine(typed: TypedDoctor): Promise<readonly Finding[]> {
-  const [{ checkHost }, { checkAppKeys, checkConfiguration, checkData }, { checkClient, checkTokenFile }] =
-    await Promise.all([import("./host-checks.js"), import("./data-checks.js"), import("./client-checks.js")]);
+  const [{ checkClient, checkHost, checkTokenFile }, { checkAppKeys, checkConfiguration, checkData }] =
+    await Promise.all([import("./checks.js"), import("./data-checks.js")]);
   const file = typed.config ?? (existsSync(packagedConfig) ? packagedConfig : undefined);
   const { finding, options } = await checkConfiguration(file);
   const host = await checkHost(options?.index.ctagsCommand ?? "ctags");

@@ -250,7 +250,7 @@ async function readInputs(words: readonly string[], { file, regexp }: TypedSearc
     if (file === undefined) return { query, patterns: undefined };
     words = [query];
   }
-  const { readPatterns } = await import("./pattern-input.js");
+  const { readPatterns } = await import("./query-input.js");
   return { query: words.join(" "), patterns: await readPatterns(file, process.stdin) };
 }
 

@@ -12,7 +12,7 @@ import {
   writeClientConfig,
 } from "../../../src/cli/connection/client-config.js";
 import { resolveConnection } from "../../../src/cli/connection/connection.js";
-import { checkTokenFile } from "../../../src/cli/doctor/client-checks.js";
+import { checkTokenFile } from "../../../src/cli/doctor/checks.js";
 import { runCommandWith } from "../../support/daemon.js";
 
 const query = `query ($name: String!, $first: Int, $on: Boolean, $ids: [ID!], $input: EditInput) {

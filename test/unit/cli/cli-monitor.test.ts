@@ -4,7 +4,7 @@ import { join } from "node:path";
 import t from "tap";
 import { parseReadings, type Sample } from "../../../src/cli/monitor/samples.js";
 import { bytes, duration, seconds, shortNumber, topPage } from "../../../src/cli/monitor/top-page.js";
-import { saveFromDaemon } from "../../../src/cli/monitor/save-from-daemon.js";
+import { saveFromDaemon } from "../../../src/cli/monitor/monitor-commands.js";
 import { createMetrics } from "../../../src/base/metrics.js";
 import { TrawlError } from "../../../src/base/errors.js";
 import { silentLog } from "../../../src/base/log.js";
