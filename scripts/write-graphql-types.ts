@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { schemaTypesText } from "./graphql-types.js";
 import { findWebOperations, operationTypesText } from "./web-operations.js";
-import { schemaText } from "../src/graphql/execution/schema-text.js";
+import { schemaText } from "../src/graphql/execution/schema-document.js";
 
 writeFileSync("src/graphql/resolvers/schema-types.ts", schemaTypesText(schemaText()));
 writeFileSync("src/web/api/operation-types.ts", operationTypesText(schemaText(), findWebOperations()));

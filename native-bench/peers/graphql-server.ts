@@ -16,7 +16,7 @@ import {
   type GraphQLSchema,
 } from "graphql";
 import { assert } from "../../src/base/assert.js";
-import { schemaText } from "../../src/graphql/execution/schema-text.js";
+import { schemaText } from "../../src/graphql/execution/schema-document.js";
 
 export type GraphqlWay = "graphql-js" | "graphql-js, documents kept" | "graphql-yoga";
 

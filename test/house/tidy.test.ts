@@ -10,7 +10,7 @@ import { benchRooms, layers, rooms, withLayerTable } from "../../scripts/layers.
 import { findWebOperations, operationProblems, operationTypesText } from "../../scripts/web-operations.js";
 import { openApiText } from "../../src/http/api/openapi.js";
 import { optionTable, splitKey } from "../../src/daemon/config/options.js";
-import { schemaText } from "../../src/graphql/execution/schema-text.js";
+import { schemaText } from "../../src/graphql/execution/schema-document.js";
 
 const layerOf = new Map(layers.map(({ folder, number }) => [folder, number]));
 

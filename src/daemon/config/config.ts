@@ -1,10 +1,8 @@
 import { resolve } from "node:path";
-import { TrawlError } from "../../base/errors.js";
+import { TrawlError, errorMessage } from "../../base/errors.js";
 import { isHomePath } from "../../base/repository-url.js";
 import { findLine, hasValue, parseConfigFile, readConfigFile, type ConfigFile } from "./config-file.js";
 import { fileConnections, providerProblems } from "./file-connections.js";
-import { fileContexts } from "./file-contexts.js";
-import { fileProviders } from "./file-providers.js";
 import { isObject } from "../../base/is-object.js";
 import { findOptionProblems } from "./option-problems.js";
 import { describe, ownRow, unknownKeyText } from "./problems.js";
@@ -18,7 +16,14 @@ import {
   type OptionValues,
   type ResolvedOptions,
   type TypedOptions,
+  contextRevisionLengthMax,
 } from "./options.js";
+import type { SearchContext } from "../../model/search-context.js";
+import { checkContextQuery } from "../../query/plan/search-contexts.js";
+import { QueryError } from "../../query/syntax/query-error.js";
+import type { ProviderConfig } from "../../account/sign-in/provider-config.js";
+import { checkName } from "../../account/records/validation.js";
+import { providerTable } from "./provider-options.js";
 
 /**
  * Resolves the options that were typed: reads and checks the file, overrides it by the command line, fills in defaults
@@ -189,9 +194,117 @@ const portMax = 65_535;
 /** The parts of HOST:PORT, without the brackets of an IPv6 address. */
 export function splitAddress(address: string): { readonly host: string; readonly port: number } {
   const at = address.lastIndexOf(":");
-  return { host: address.slice(0, at).replace(/^\[|\]$/g, ""), port: Number(address.slice(at + 1)) };
+  return { host: withoutBrackets(address.slice(0, at)), port: Number(address.slice(at + 1)) };
+}
+
+/** Without those of an IPv6 address. */
+function withoutBrackets(host: string): string {
+  return host.replace(/^\[|\]$/g, "");
 }
 
 function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(\.[0-9]{1,3}){3}$/.test(host);
+}
+
+/** The contexts of the file, with defaults filled in. Adds what is wrong with one to `problems`, with its line. */
+function fileContexts(file: ConfigFile, problems: string[]): SearchContext[] {
+  const items = file.content["contexts"];
+  if (items === undefined || problems.length > 0 || !Array.isArray(items)) return [];
+  const seen = new Set<string>();
+  return items.map((item: Partial<SearchContext> & { readonly name: string }, at) => {
+    const { name, description = "", public: isPublic = true, query = "" } = item;
+    const repositories = (item.repositories ?? []).map((repository) => ({
+      ...repository,
+      revisions: (repository.revisions as readonly string[] | undefined) ?? [],
+    }));
+    const where = `${file.path}:${findLine(file, ["contexts", String(at)])}`;
+    const context = { name, description, public: isPublic, query, repositories };
+    if (seen.has(name)) problems.push(`${where}: a context named ${JSON.stringify(name)} is defined twice`);
+    seen.add(name);
+    for (const problem of contextProblems(context, item.repositories !== undefined))
+      problems.push(`${where}: context ${name}: ${problem}`);
+    return context;
+  });
+}
+
+function contextProblems({ query, repositories }: SearchContext, hasList: boolean): string[] {
+  if ((query !== "") === hasList) return [`it needs either "query" or "repositories"${hasList ? ", not both" : ""}`];
+  const long = repositories
+    .flatMap(({ revisions }) => revisions)
+    .find((revision) => revision.length > contextRevisionLengthMax);
+  if (long !== undefined)
+    return [`the revision ${long.slice(0, 40)}… is longer than ${contextRevisionLengthMax} characters`];
+  const names = repositories.map(({ name }) => name);
+  const twice = names.find((name, at) => names.indexOf(name) < at);
+  if (twice !== undefined) return [`${JSON.stringify(twice)} is in its list twice; give one entry all revisions`];
+  if (query === "") return [];
+  try {
+    checkContextQuery(query, new Date().getTime());
+    return [];
+  } catch (error) {
+    if (error instanceof QueryError)
+      return error
+        .printWithCaret()
+        .split("\n")
+        .filter((line) => line !== "");
+    throw error;
+  }
+}
+
+const providerDefaults = Object.fromEntries(
+  Object.entries<OptionRow>(providerTable).map(([name, row]) => [name, row.default]),
+);
+
+type ProviderItem = Omit<ProviderConfig, "organizations"> & {
+  readonly organizations: Readonly<Record<string, string | null>>;
+};
+
+/** The identity providers of the file, with defaults filled in. Adds what is wrong with one to `problems`, with its line. */
+function fileProviders(file: ConfigFile, problems: string[]): ProviderConfig[] {
+  const items = file.content["identityProviders"];
+  if (items === undefined || problems.length > 0 || !Array.isArray(items)) return [];
+  const names = new Set<string>();
+  const ownerOfOrganization = new Map<string, string>();
+  return items.map((item: Partial<ProviderItem>, at) => {
+    const { organizations, ...fields } = { ...providerDefaults, ...item } as ProviderItem;
+    const config: ProviderConfig = {
+      ...fields,
+      displayName: fields.displayName === "" ? fields.name : fields.displayName,
+      signUpDomains: fields.signUpDomains.map((domain) => domain.toLowerCase()),
+      organizations: Object.fromEntries(
+        Object.entries(organizations).flatMap(([group, name]) => (name === null ? [] : [[group, name]])),
+      ),
+    };
+    const { name } = config;
+    const where = `${file.path}:${findLine(file, ["identityProviders", String(at)])}: identity provider ${name}`;
+    if (names.has(name)) problems.push(`${where}: it is defined twice`);
+    names.add(name);
+    for (const organization of new Set(Object.values(config.organizations))) {
+      const owner = ownerOfOrganization.get(organization.toLowerCase()) ?? name;
+      if (owner !== name) problems.push(`${where}: the members of ${organization} are decided by ${owner} already`);
+      ownerOfOrganization.set(organization.toLowerCase(), owner);
+    }
+    for (const problem of ownProblems(config)) problems.push(`${where}: ${problem}`);
+    return config;
+  });
+}
+
+function ownProblems(config: ProviderConfig): string[] {
+  const problems: string[] = [];
+  if (!URL.canParse(config.issuer)) problems.push(`issuer is not valid: ${config.issuer}`);
+  else if (config.issuer.startsWith("http:") && !isLoopback(withoutBrackets(new URL(config.issuer).hostname)))
+    problems.push("issuer must begin with https://, unless it is on this machine");
+  if (!config.scopes.includes("openid")) problems.push("scopes must include openid");
+  if (config.signUp === "listed" && config.signUpDomains.length === 0 && config.signUpGroups.length === 0)
+    problems.push('signUp is "listed", so it needs signUpDomains or signUpGroups');
+  if (config.signUp !== "listed" && config.signUpDomains.length + config.signUpGroups.length > 0)
+    problems.push('signUpDomains and signUpGroups have no effect unless signUp is "listed"');
+  for (const name of Object.values(config.organizations)) {
+    try {
+      checkName(name);
+    } catch (error) {
+      problems.push(`organizations: ${errorMessage(error)}`);
+    }
+  }
+  return problems;
 }

@@ -1,5 +1,10 @@
+import { readFileSync } from "node:fs";
 import { parse, type DocumentNode } from "graphql";
-import { schemaText } from "./schema-text.js";
+
+/** The schema in GraphQL's schema language. It is next to the sources, because the compiler does not copy it. */
+export function schemaText(): string {
+  return readFileSync(new URL("../../../../src/graphql/schema.graphql", import.meta.url), "utf8");
+}
 
 /**
  * The schema as GraphQL's parser returns it, without positions. The bundle has it as JSON, which is read in a tenth of the time

@@ -3,7 +3,7 @@ import { TrawlError } from "../../base/errors.js";
 import { globalId, numericKey } from "../../browse/ids.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import type { PreciseIndexState } from "../../model/precise-index.js";
-import { PreciseIndexSource } from "../sources/precise-index-source.js";
+import { PreciseIndexSource } from "../sources/sources.js";
 import { nothing, paginate } from "./connection-types.js";
 import type { ResolversOf } from "./resolver-types.js";
 

@@ -13,7 +13,7 @@ import { serviceByKey } from "../sources/external-service-source.js";
 import { AggregateSource, SearchSource } from "../sources/search-sources.js";
 import { DefaultSettingsSource, siteKey, SiteSource } from "../sources/site-source.js";
 import { nameOfCloneUrl } from "../../browse/urls.js";
-import { cloneUrlsOf, indexCloneUrls } from "../sources/clone-urls.js";
+import { cloneUrlsOf, indexCloneUrls } from "../sources/repository-addresses.js";
 import { findContext, contextQueries } from "./contexts.js";
 import { serviceQueries } from "./external-services.js";
 import { invitationQueries, invitationSource } from "./invitations.js";

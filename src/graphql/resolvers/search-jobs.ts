@@ -4,7 +4,7 @@ import { hasEnded, type JobRecord } from "../../jobs/job-record.js";
 import { filterInSteps, resultWhileYielding, sortInSteps } from "../../base/yielding.js";
 import type { ResolversOf } from "./resolver-types.js";
 import type { ObjectTypes } from "./schema-types.js";
-import { SearchJobSource } from "../sources/search-job-source.js";
+import { SearchJobSource } from "../sources/sources.js";
 import { userSource } from "./account-access.js";
 import { nothing, paginateBothWays } from "./connection-types.js";
 

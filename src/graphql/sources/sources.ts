@@ -22,8 +22,6 @@ import type {
 } from "../../browse/git-sources.js";
 import type { HighlightSource } from "../../browse/highlight-source.js";
 import type { RepositorySource, TextIndexSource } from "../../browse/repository-source.js";
-import type { PreciseIndexSource } from "./precise-index-source.js";
-import type { SearchJobSource } from "./search-job-source.js";
 import type { AggregateSource, ReceiptSource, SearchSource, SearchResultsSource } from "./search-sources.js";
 import type { CommitMatchSource, FileMatchSource, SymbolSource } from "./match-sources.js";
 import type { ExternalServiceSource } from "./external-service-source.js";
@@ -32,6 +30,28 @@ import type { OwnerFileSource } from "./owner-file-source.js";
 import type { ContextSource } from "./context-source.js";
 import type { CascadeSource, SettingsChangeSource, SettingsSource } from "./settings-sources.js";
 import type { DefaultSettingsSource, SiteSource } from "./site-source.js";
+import type { PreciseIndexRecord } from "../../model/precise-index.js";
+import type { JobRecord } from "../../jobs/job-record.js";
+
+/** A search job as GraphQL shows it. */
+export class SearchJobSource {
+  readonly __typename = "SearchJob";
+  readonly job: JobRecord;
+
+  constructor(job: JobRecord) {
+    this.job = job;
+  }
+}
+
+/** An uploaded index as GraphQL shows it. */
+export class PreciseIndexSource {
+  readonly __typename = "PreciseIndex";
+  readonly record: PreciseIndexRecord;
+
+  constructor(record: PreciseIndexRecord) {
+    this.record = record;
+  }
+}
 
 /** The permissions of a repository or of a user. */
 export interface PermissionsSource {

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { isIntrospectionType, isObjectType } from "graphql";
 import t from "tap";
 import { createSchema } from "../../../src/graphql/execution/schema.js";
-import { schemaText } from "../../../src/graphql/execution/schema-text.js";
+import { schemaText } from "../../../src/graphql/execution/schema-document.js";
 import { schemaTypesText } from "../../../scripts/graphql-types.js";
 
 t.test("the generated types match the schema", async (t) => {
