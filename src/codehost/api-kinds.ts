@@ -1,8 +1,7 @@
 import { isObject } from "../base/is-object.js";
 import type { ApiKindName, ListedRepository } from "./connection.js";
 import { azureDevops } from "./hosts/azure-devops.js";
-import { bitbucketCloud } from "./hosts/bitbucket-cloud.js";
-import { bitbucketDataCenter } from "./hosts/bitbucket-data-center.js";
+import { bitbucketCloud, bitbucketDataCenter } from "./hosts/bitbucket.js";
 import { gerrit } from "./hosts/gerrit.js";
 import { type ApiKind, below, escapeName, integer, text } from "./hosts/api-kind.js";
 import { type HostItem, numberedPages } from "./hosts/pages.js";

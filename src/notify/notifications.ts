@@ -15,7 +15,7 @@ import type { NotifyEnvironment } from "./notify-environment.js";
 import { type StoredPayload, sumCounts } from "./payload.js";
 import { PositionStore, type SearchPosition } from "./position-store.js";
 import { Receivers } from "./receivers.js";
-import { secretPrefix } from "./signature.js";
+import { secretPrefix } from "./message.js";
 
 const secretBytes = 32;
 

@@ -14,9 +14,8 @@ import type { SearchRequest } from "../model/search-request.js";
 import type { Viewer } from "../model/viewer.js";
 import type { Searcher } from "../search/searcher.js";
 import { isVisibleInSteps, type SnapshotUse } from "../search/snapshot/search-snapshot.js";
-import { EventIds } from "./event-ids.js";
 import { gone, ResumableStream, type StoredRequest } from "./resumable-stream.js";
-import { type NumberedSink, StreamReader } from "./stream-reader.js";
+import { type NumberedSink, StreamReader, EventIds } from "./stream-reader.js";
 import type { StreamRun } from "./stream-run.js";
 import { uptime } from "node:os";
 

@@ -1,6 +1,7 @@
 import { setPriority } from "node:os";
 import { workerData } from "node:worker_threads";
 import { callEvery } from "../base/deadline.js";
+import { collectGarbage, heapBytes } from "../base/garbage.js";
 import { releaseMemory } from "../native/memory/memory.js";
 import type { WorkerSettings } from "../protocol/messages.js";
 import type { BringObjectTask, IngestTask, StoreObjectTask } from "../protocol/ingest-messages.js";
@@ -9,7 +10,6 @@ import { TaskActivity } from "../protocol/task-activity.js";
 import { IdleCollector, ingestGrowthMax, serveTasks } from "./serve.js";
 import { stepAllowanceMs, IngestThread } from "./ingest/ingest-thread.js";
 import { runBackup, runCheck, runCompact, runMaintain } from "./ingest/upkeep-tasks.js";
-import { collectIfGrown } from "./ingest/grown-heap.js";
 import { runHistory } from "./ingest/history-task.js";
 import { runBuildPrecise } from "./ingest/precise-task.js";
 import { runSymbols } from "./ingest/symbols-task.js";
@@ -82,4 +82,22 @@ function run(task: IngestTask): Promise<unknown> {
 async function runObject(task: StoreObjectTask | BringObjectTask): Promise<unknown> {
   const { runBringObject, runStoreObject } = await import("./ingest/object-tasks.js");
   return task.kind === "store-object" ? runStoreObject(thread, task) : runBringObject(thread, task);
+}
+
+/** Heap growth since the last collection above which a worker collects garbage after a task. */
+const grownBytesMin = 32 * 1024 * 1024;
+
+let keptBytes = 0;
+
+/**
+ * Frees the buffers of a shard, which are outside V8's heap, and objects that pipes to git leave inside it, 200 KB per
+ * repository: V8 by itself would let a thread accumulate several hundred megabytes first. Runs after the result of the
+ * task has been sent.
+ */
+function collectIfGrown(): void {
+  if (heapBytes() < keptBytes + grownBytesMin) return;
+  setImmediate(() => {
+    collectGarbage();
+    keptBytes = heapBytes();
+  });
 }

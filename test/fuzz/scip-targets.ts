@@ -1,5 +1,5 @@
 import { TrawlError } from "../../src/base/errors.js";
-import { placeDocument } from "../../src/scip/place-document.js";
+import { placeDocument } from "../../src/scip/build-index.js";
 import { decodeDocument, decodeMetadata, decodeSymbol } from "../../src/scip/scip-messages.js";
 import { encodeScipFile, encodeScipSymbol } from "../support/scip-index.js";
 import { mutated, type Random } from "./inputs.js";

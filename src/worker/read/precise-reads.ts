@@ -24,11 +24,10 @@ import {
   type PreciseDocument,
   PreciseIndexReader,
 } from "../../scip/index-reader.js";
-import { shownKind } from "../../scip/kinds.js";
 import type { LineMap } from "../../scip/line-map.js";
 import type { LinePositions } from "../../scip/line-positions.js";
 import { findNearbyIndexes, type NearbyIndex } from "../../scip/nearby-commits.js";
-import { packageNumber, symbolPackage } from "../../scip/scip-symbol.js";
+import { packageNumber, symbolPackage, shownKind } from "../../scip/scip-symbol.js";
 import { mirrorPath, type ReadContext } from "./context.js";
 import { type CommitText, CommitTexts } from "./precise-texts.js";
 

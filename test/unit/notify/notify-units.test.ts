@@ -12,7 +12,7 @@ import { DeliveryQueue, type QueueServices } from "../../../src/notify/delivery-
 import { type DeliveryRecord, DeliveryStore } from "../../../src/notify/delivery-store.js";
 import { parseWait, post } from "../../../src/notify/post.js";
 import { Receivers } from "../../../src/notify/receivers.js";
-import { sign, standardHeaders } from "../../../src/notify/signature.js";
+import { sign, standardHeaders } from "../../../src/notify/message.js";
 import { Receiver } from "../../support/receiver.js";
 import { until } from "../../support/waiting.js";
 import { MemoryRecords } from "../../support/memory-records.js";

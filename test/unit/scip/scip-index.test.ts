@@ -7,11 +7,10 @@ import t from "tap";
 import { TrawlError } from "../../../src/base/errors.js";
 import { buildIndex } from "../../../src/scip/build-index.js";
 import { occurrencesAt, occurrencesWith, PreciseIndexReader } from "../../../src/scip/index-reader.js";
-import { shownKind } from "../../../src/scip/kinds.js";
 import { LineMap } from "../../../src/scip/line-map.js";
 import { LinePositions } from "../../../src/scip/line-positions.js";
 import { splitIndex } from "../../../src/scip/scip-stream.js";
-import { symbolName, symbolPackage } from "../../../src/scip/scip-symbol.js";
+import { symbolName, symbolPackage, shownKind } from "../../../src/scip/scip-symbol.js";
 import { removeFolder } from "../../support/remove-folder.js";
 import { encodeScipIndex, indexWords, type ScipFile } from "../../support/scip-index.js";
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import t from "tap";
 import { splitIndex } from "../../../src/scip/scip-stream.js";
-import { uploadBytes } from "../../../src/worker/ingest/upload-bytes.js";
+import { uploadBytes } from "../../../src/worker/ingest/precise-task.js";
 import { removeFolder } from "../../support/remove-folder.js";
 
 const folder = mkdtempSync(join(tmpdir(), "trawl-"));

@@ -10,7 +10,7 @@ const pageLengthMax = 1_000;
  * Each page has the URL of the next one. Only its `page` is used: the token would be sent to the rest. `size` is left out of
  * some lists.
  */
-const pages: HostPages = {
+const cloudPages: HostPages = {
   first: { pagelen: "100", sort: "created_on" },
   read: (value) => {
     const items = itemsIn(value, "values");
@@ -35,7 +35,7 @@ function cloneUrl(item: HostItem, name: string): string {
   return isObject(found) ? text(found["href"]) : "";
 }
 
-function read(item: HostItem): ListedRepository {
+function readCloud(item: HostItem): ListedRepository {
   const { project } = item;
   // A project that is private makes its repositories so; its field is left out of short forms.
   const isProjectPublic = !isObject(project) || project["is_private"] === undefined || project["is_private"] === false;
@@ -59,7 +59,7 @@ export const bitbucketCloud: ApiKind = {
     /^(?:www\.)?bitbucket\.org$/.test(url.hostname) && url.pathname === "/"
       ? new URL("https://api.bitbucket.org/2.0/")
       : below(url, "2.0/"),
-  pages,
+  pages: cloudPages,
   headers: (token) => authorization(token, bearer),
   ownerPaths: (owner) => {
     const [workspace = "", ...project] = owner.split("/");
@@ -68,5 +68,52 @@ export const bitbucketCloud: ApiKind = {
   },
   // The list of all workspaces is being withdrawn by Bitbucket.
   ownPath: undefined,
-  read,
+  read: readCloud,
+};
+
+/** Pages begin at an index, and tell that of the next one, which need not be the number of items so far. */
+const dataCenterPages: HostPages = {
+  first: { limit: "100", start: "0" },
+  read: (value) => {
+    const items = itemsIn(value, "values");
+    if (items === undefined || !isObject(value)) return undefined;
+    const { isLastPage, nextPageStart } = value;
+    const next: Record<string, string> = Number.isSafeInteger(nextPageStart) ? { start: String(nextPageStart) } : {};
+    return {
+      items,
+      total: undefined,
+      // A list that does not say that it has ended, and not where it goes on, has not been read.
+      hasNext: isLastPage !== true,
+      next,
+    };
+  },
+};
+
+function readDataCenter(item: HostItem): ListedRepository {
+  const { project, links } = item;
+  const key = isObject(project) ? text(project["key"]) : "";
+  const clones = isObject(links) && Array.isArray(links["clone"]) ? links["clone"].filter(isObject) : [];
+  const url = (name: string): string => text(clones.find((one) => one["name"] === name)?.["href"]);
+  return {
+    name: `${key}/${text(item["slug"])}`,
+    url: url("http"),
+    sshUrl: url("ssh"),
+    fork: isObject(item["origin"]),
+    archived: item["archived"] === true,
+    private: item["public"] !== true,
+    stars: 0,
+    description: text(item["description"]),
+    topics: [],
+    workTree: "",
+  };
+}
+
+/** Bitbucket Data Center and Server. An owner is the key of a project, or `~user`. */
+export const bitbucketDataCenter: ApiKind = {
+  apiUrl: (url) => below(url, "rest/api/latest/"),
+  pages: dataCenterPages,
+  headers: (token) => authorization(token, bearer),
+  ownerPaths: (owner) => [`projects/${escapeName(owner)}/repos`],
+  ownPath: "repos",
+  read: readDataCenter,
 };
