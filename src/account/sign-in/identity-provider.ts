@@ -3,10 +3,7 @@ import * as client from "openid-client";
 import { errorMessage } from "../../base/errors.js";
 import { isObject } from "../../base/is-object.js";
 import { readSecret } from "../../base/secret-source.js";
-import { boundedFetch } from "./bounded-fetch.js";
-import { type ProviderClaims, readClaims } from "./provider-claims.js";
-import { providerAnswerMs, type ProviderConfig } from "./provider-config.js";
-import { ProviderProblem } from "./provider-problem.js";
+import { providerAnswerMs, type ProviderConfig, ProviderProblem, providerBytesMax } from "./provider-config.js";
 
 /** What must come back with the answer to one sign-in. */
 export interface SignInChecks {
@@ -355,4 +352,130 @@ function innermostMessage(error: unknown): string {
 /** What others have written, in a sentence of ours. */
 function shown(text: string): string {
   return JSON.stringify(text.slice(0, 200));
+}
+
+/** What the libraries give with a request. */
+interface FetchOptions {
+  readonly method?: string;
+  readonly headers?: ConstructorParameters<typeof Headers>[0];
+  readonly body?: unknown;
+  readonly signal?: AbortSignal | null;
+}
+
+/**
+ * Sends a request to a provider. The whole answer arrives in time and is short, or there is none; redirects are not followed.
+ * Rejects with a `ProviderProblem`.
+ */
+async function boundedFetch(provider: string, url: string, options: FetchOptions): Promise<Response> {
+  const deadline = AbortSignal.timeout(providerAnswerMs);
+  const { method = "GET", headers = {}, body } = options;
+  try {
+    const response = await fetch(url, {
+      method,
+      headers,
+      body: body as string | URLSearchParams | Uint8Array | null,
+      redirect: "manual",
+      signal: deadline,
+    });
+    const bytes = await readBody(provider, response);
+    const { status, statusText, headers: answered } = response;
+    return new Response(bytes.length === 0 && isBodyless(status) ? null : bytes, {
+      status,
+      statusText,
+      headers: plain(answered),
+    });
+  } catch (error) {
+    if (error instanceof ProviderProblem) throw error;
+    if (deadline.aborted)
+      throw new ProviderProblem("unreachable", `${provider} did not answer within ${providerAnswerMs / 1000} s`);
+    throw new ProviderProblem("unreachable", `${provider} cannot be reached (${reasonIn(error)})`, { cause: error });
+  }
+}
+
+async function readBody(provider: string, { body }: Response): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  let byteCount = 0;
+  for await (const part of (body ?? []) as AsyncIterable<Uint8Array>) {
+    byteCount += part.length;
+    if (byteCount > providerBytesMax)
+      throw new ProviderProblem("unreachable", `${provider} sent more than ${providerBytesMax} bytes`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}
+
+/** The body is decoded already. */
+function plain(headers: Headers): Headers {
+  const copy = new Headers(headers);
+  copy.delete("content-encoding");
+  copy.delete("content-length");
+  return copy;
+}
+
+function isBodyless(status: number): boolean {
+  return status === 204 || status === 205 || status === 304;
+}
+
+/** Such as ECONNREFUSED, or the code of a certificate that is not trusted. */
+function reasonIn(error: unknown): string {
+  const { cause, message } = error as { readonly cause?: unknown; readonly message?: unknown };
+  const { code, message: why } = (cause ?? {}) as { readonly code?: unknown; readonly message?: unknown };
+  return String(code ?? why ?? message).slice(0, 200);
+}
+
+/** What a provider says about a user, as far as it is used. */
+export interface ProviderClaims {
+  readonly subject: string;
+  /** The session at the provider; undefined if it names none. */
+  readonly sessionId: string | undefined;
+  /** "" if it says none. */
+  readonly username: string;
+  readonly displayName: string;
+  /** "" unless the provider has verified it: everything else is only what somebody claims. */
+  readonly verifiedEmail: string;
+  readonly groups: readonly string[];
+}
+
+const groupsMax = 2_000;
+const textCharsMax = 320;
+
+/**
+ * Reads what is used of the claims. Those of a user that cannot be what they should be are a reason to refuse the sign-in where
+ * rights depend on them, as on groups; names are left out then. Throws `ProviderProblem`.
+ */
+function readClaims(
+  { displayName: provider, groupsClaim, usernameClaim }: ProviderConfig,
+  claims: Readonly<Record<string, unknown>>,
+): ProviderClaims {
+  const subject = claims["sub"];
+  if (typeof subject !== "string" || subject === "" || subject.length > textCharsMax)
+    throw new ProviderProblem("refused", `${provider} names no subject`);
+  const email = readText(claims["email"]);
+  return {
+    subject,
+    sessionId: readText(claims["sid"]) || undefined,
+    username: readText(claims[usernameClaim]),
+    displayName: readText(claims["name"]),
+    verifiedEmail: claims["email_verified"] === true ? email : "",
+    groups: readGroups(provider, groupsClaim, claims),
+  };
+}
+
+function readText(value: unknown): string {
+  return typeof value === "string" && value.length <= textCharsMax ? value.trim() : "";
+}
+
+/** Absent groups are none: so are those of a user who has left the last one. */
+function readGroups(provider: string, claim: string, claims: Readonly<Record<string, unknown>>): readonly string[] {
+  const sources = claims["_claim_names"];
+  // A provider that leaves out long lists names where they can be read.
+  if (isObject(sources) && Object.hasOwn(sources, claim))
+    throw new ProviderProblem("refused", `${provider} leaves the groups out, because there are too many of them`);
+  const value = claims[claim] ?? [];
+  const groups = typeof value === "string" ? [value] : value;
+  if (!Array.isArray(groups) || !groups.every((group): group is string => typeof group === "string"))
+    throw new ProviderProblem("refused", `${provider} sends a claim ${JSON.stringify(claim)} that is no list of texts`);
+  if (groups.length > groupsMax)
+    throw new ProviderProblem("refused", `${provider} names ${groups.length} groups, more than ${groupsMax}`);
+  return groups;
 }

@@ -5,8 +5,7 @@ import { type Identity, isSuspended, type NewUser, type User } from "../identity
 import type { Actor, Sender } from "../records/audit-log.js";
 import { checkName } from "../records/validation.js";
 import type { ProviderAnswer } from "./identity-provider.js";
-import type { ProviderConfig } from "./provider-config.js";
-import { ProviderProblem } from "./provider-problem.js";
+import { type ProviderConfig, ProviderProblem } from "./provider-config.js";
 
 /** Names that are tried for an account: `ann`, `ann-2`, and so on. */
 const namesMax = 50;

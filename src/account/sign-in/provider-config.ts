@@ -1,3 +1,5 @@
+import { TrawlError } from "../../base/errors.js";
+
 /** Who may get an account by signing in with a provider: nobody, those whom `signUpDomains` or `signUpGroups` list, or everybody. */
 export type SignUpRule = "none" | "listed" | "all";
 
@@ -39,4 +41,17 @@ export const providerBytesMax = 256 << 10;
 /** The path below which the routes of a provider are. */
 export function providerPath(name: string, what: "sign-in" | "callback" | "link" | "backchannel-logout"): string {
   return `/-/oidc/${name}/${what}`;
+}
+
+/** Why a provider, or what it says, is of no use: it refuses or is refused, or there is no answer that says either. */
+export type ProviderProblemKind = "refused" | "unreachable";
+
+/** A problem with an identity provider, in words for the user who wants to sign in. */
+export class ProviderProblem extends TrawlError {
+  readonly kind: ProviderProblemKind;
+
+  constructor(kind: ProviderProblemKind, message: string, options?: { cause?: unknown }) {
+    super("forbidden", message, options);
+    this.kind = kind;
+  }
 }

@@ -13,8 +13,7 @@ import { type Actor, auditEntry, type AuditLog, type Sender } from "../records/a
 import { attemptsIn, networkPrefix, RateLimiter } from "../records/rate-limiter.js";
 import type { IdentityProvider, ProviderAnswer } from "./identity-provider.js";
 import { ProviderAccounts } from "./provider-accounts.js";
-import type { ProviderConfig } from "./provider-config.js";
-import { ProviderProblem } from "./provider-problem.js";
+import { type ProviderConfig, ProviderProblem } from "./provider-config.js";
 import { ProviderTickets, type Ticket } from "./provider-tickets.js";
 
 export interface ProviderSettings {

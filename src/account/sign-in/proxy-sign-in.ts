@@ -2,7 +2,7 @@ import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { Accounts } from "../identity/accounts.js";
 import type { User } from "../identity/user.js";
 import { type Actor, auditEntry, type AuditLog, type Sender } from "../records/audit-log.js";
-import { ProviderProblem } from "./provider-problem.js";
+import { ProviderProblem } from "./provider-config.js";
 
 export interface ProxySettings {
   /** Whether whoever a proxy names gets an account. */
