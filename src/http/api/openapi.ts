@@ -2,6 +2,9 @@ import { assert } from "../../base/assert.js";
 import { statusText } from "../server/headers.js";
 import { type Answer, type Content, type Operation, operations, type Parameter } from "./operations.js";
 import { refTo, schemas, type Schema, text } from "./schemas.js";
+import type { ViewerHandler } from "../access/guard.js";
+import type { Handler } from "../server/handler.js";
+import type { HttpServer } from "../server/uws.js";
 
 /** Grows when an operation, a member or a code is added; its first number, when one is changed or removed. */
 const apiVersion = "1.0.0";
@@ -184,4 +187,25 @@ function failure({ errorForm }: Operation, status: number | undefined): Schema {
 /** The document of a daemon with all routes, as `docs/openapi.json` has it. */
 export function openApiText(): string {
   return `${JSON.stringify(openApiDocument("/"), null, 2)}\n`;
+}
+
+/** The description of the routes of this server, made when it is first asked for. */
+export function addOpenApiRoute(
+  server: HttpServer,
+  externalUrl: () => string,
+  guard: (handler: ViewerHandler) => Handler,
+): void {
+  let made: { readonly url: string; readonly json: string } | undefined;
+  server.route(
+    "GET",
+    "/.api/openapi.json",
+    guard((_, response) => {
+      const url = externalUrl();
+      if (made?.url !== url) {
+        const document = openApiDocument(url, (method, pattern) => server.hasRoute(method, pattern));
+        made = { url, json: JSON.stringify(document) };
+      }
+      response.reply(200, { "Content-Type": "application/json", "Cache-Control": "private, no-cache" }, made.json);
+    }),
+  );
 }

@@ -6,7 +6,7 @@ import { FairSemaphore, share, shareLimits } from "../../base/fair-semaphore.js"
 import type { MetricRegistry } from "../../base/metrics.js";
 import type { Viewer } from "../../model/viewer.js";
 import type { GraphqlExecutor } from "../../graphql/execution/executor.js";
-import { addOpenApiRoute } from "./api-route.js";
+import { addOpenApiRoute } from "../api/openapi.js";
 import { blameHandler, blamePattern } from "./blame-route.js";
 import { addClientRoutes, type ClientServices } from "./client-routes.js";
 import type { ContentServices } from "./named-content.js";

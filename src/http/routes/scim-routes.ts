@@ -25,7 +25,7 @@ import type { Log } from "../../base/log.js";
 import { isObject } from "../../base/is-object.js";
 import { bearerToken, isSameSecret } from "../access/shared-secret.js";
 import type { Handler } from "../server/handler.js";
-import { waitHeaders } from "../server/rate-limit-headers.js";
+import { waitHeaders } from "../server/headers.js";
 import type { HttpRequest } from "../server/request.js";
 import type { HttpResponse } from "../server/response.js";
 import type { HttpServer } from "../server/uws.js";

@@ -6,9 +6,8 @@ import { operations, undescribedRoutes } from "../../../src/http/api/operations.
 import { openApiDocument } from "../../../src/http/api/openapi.js";
 import { addRoutes } from "../../../src/http/routes/routes.js";
 import type { SearchHandler } from "../../../src/http/routes/stream-route.js";
-import { statusText } from "../../../src/http/server/headers.js";
+import { statusText, rateLimitHeaders, waitHeaders } from "../../../src/http/server/headers.js";
 import { acceptsProblem } from "../../../src/http/server/problem.js";
-import { rateLimitHeaders, waitHeaders } from "../../../src/http/server/rate-limit-headers.js";
 import { HttpServer } from "../../../src/http/server/uws.js";
 import { hollowServices } from "../../support/http-front.js";
 

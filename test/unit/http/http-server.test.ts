@@ -7,7 +7,7 @@ import { sleep } from "../../../src/base/deadline.js";
 import { descriptorLimit, limitIn, openAnswersMax } from "../../../src/http/server/descriptor-share.js";
 import { plainText } from "../../../src/http/server/headers.js";
 import type { RequestObserver } from "../../../src/http/server/handler.js";
-import { parseTraceParent } from "../../../src/http/server/request-origin.js";
+import { parseTraceParent } from "../../../src/http/server/request.js";
 import type { HttpRequest, RequestHead } from "../../../src/http/server/request.js";
 import type { HttpResponse } from "../../../src/http/server/response.js";
 import { HttpServer } from "../../../src/http/server/uws.js";
