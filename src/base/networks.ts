@@ -1,4 +1,5 @@
-import { BlockList, isIP } from "node:net";
+import { lookup, type LookupAddress } from "node:dns";
+import { BlockList, isIP, type LookupFunction } from "node:net";
 import { TrawlError } from "./errors.js";
 import { lazy } from "./lazy.js";
 
@@ -65,4 +66,21 @@ const closed = lazy(() => ({ ipv4: new Networks(closedIpv4, ""), ipv6: new Netwo
 export function isPublicAddress(address: string): boolean {
   const version = isIP(address);
   return version === 6 ? !closed().ipv6.has(address) : version === 4 && !closed().ipv4.has(address);
+}
+
+/**
+ * Resolves a name to those of its addresses that `refusal` does not refuse, with a sentence. The connection is made to one of them,
+ * whatever the name resolves to a moment later. Not called for an address.
+ */
+export function checkedLookup(refusal: (host: string, address: string) => string | undefined): LookupFunction {
+  return (host, options, callback) => {
+    lookup(host, { ...options, all: true }, (error, found: LookupAddress[]) => {
+      if (error !== null) return callback(error, []);
+      const allowed = found.filter(({ address }) => refusal(host, address) === undefined);
+      const [first] = allowed;
+      if (first === undefined) return callback(new TrawlError("forbidden", refusal(host, found[0].address) ?? ""), []);
+      if (options.all === true) callback(null, allowed);
+      else callback(null, first.address, first.family);
+    });
+  };
 }

@@ -4,7 +4,7 @@ import { submodulePolicy } from "../git/mirror/submodule-rules.js";
 import type { Log } from "../base/log.js";
 import type { Metrics } from "../base/metrics.js";
 import { RateLimitError } from "../base/rate-limit.js";
-import { replaceFile } from "../base/replace-file.js";
+import { replaceFile } from "../base/sync-to-disk.js";
 import { readSecret } from "../base/secret-source.js";
 import type { RepositoryConfig } from "../model/repository.js";
 import { listHost } from "./api-listing.js";

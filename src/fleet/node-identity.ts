@@ -3,7 +3,7 @@ import { unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import { isObject } from "../base/is-object.js";
-import { replaceFile } from "../base/replace-file.js";
+import { replaceFile } from "../base/sync-to-disk.js";
 import type { Timeline } from "../database/timeline.js";
 
 /** Which node a data directory is of: its file `fleet.json`. Made by `trawl fleet join`. */

@@ -11,7 +11,7 @@ import { type JobRecord, timeAfter } from "./job-record.js";
 import type { LineSplitter } from "./line-splitter.js";
 import type { JobSpace } from "./job-space.js";
 import { ResultSink } from "./result-sink.js";
-import { csvField } from "../base/csv.js";
+import { csvField } from "../base/text.js";
 
 /** A batch has at most this many repositories, and about as many documents: then its results are committed. */
 const batchRepositoriesMax = 512;

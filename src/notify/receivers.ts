@@ -1,6 +1,5 @@
-import { checkedLookup } from "../base/checked-lookup.js";
 import { TrawlError } from "../base/errors.js";
-import { isPublicAddress, Networks } from "../base/networks.js";
+import { isPublicAddress, Networks, checkedLookup } from "../base/networks.js";
 import { requireOrigin } from "../base/origin.js";
 
 const urlCharsMax = 2_048;

@@ -1,7 +1,7 @@
 import type { ObjectSettings } from "../objects/open-objects.js";
 import type { MessagePort } from "node:worker_threads";
 import type { SerializedError } from "../base/errors.js";
-import type { SymbolFault } from "../model/symbol-failure.js";
+import type { SymbolFault } from "../model/shard-record.js";
 import type { FindCondition, SearchOptions, SearchStats } from "./search-options.js";
 import { markWords, type ResultBatch } from "./result-batch.js";
 import type { FilterMemory } from "./shard-filter.js";

@@ -7,7 +7,7 @@ import type { Metrics } from "../base/metrics.js";
 import type { Catalog } from "../catalog/catalog.js";
 import type { CatalogView } from "../catalog/live-shards.js";
 import type { BaseRevisions } from "../model/match-change.js";
-import type { Quota } from "../model/quota.js";
+import type { Quota } from "../model/client.js";
 import type { Repository } from "../model/repository.js";
 import { BaseListener, type ChangeListener, type SearchListener } from "../model/search-listener.js";
 import { originFields } from "../model/request-origin.js";

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { errorMessage, TrawlError } from "../base/errors.js";
-import { replaceFile } from "../base/replace-file.js";
+import { replaceFile } from "../base/sync-to-disk.js";
 
 const prefix = "stored:";
 

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { errorMessage, TrawlError } from "../../base/errors.js";
-import { replaceFile } from "../../base/replace-file.js";
+import { replaceFile } from "../../base/sync-to-disk.js";
 
 const algorithm = "aes-256-gcm";
 const keyBytes = 32;

@@ -2,10 +2,9 @@ import type { IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { isIP } from "node:net";
 import { BoundedMap } from "../../base/bounded-map.js";
-import { checkedLookup } from "../../base/checked-lookup.js";
 import { errorMessage } from "../../base/errors.js";
 import { isObject } from "../../base/is-object.js";
-import { isPublicAddress, Networks } from "../../base/networks.js";
+import { isPublicAddress, Networks, checkedLookup } from "../../base/networks.js";
 import { attemptsIn, RateLimiter } from "../records/rate-limiter.js";
 import { ClientProblem, readClientMetadata, type OAuthClient } from "./oauth-clients.js";
 

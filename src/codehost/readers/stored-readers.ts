@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isObject } from "../../base/is-object.js";
-import { replaceFile } from "../../base/replace-file.js";
+import { replaceFile } from "../../base/sync-to-disk.js";
 import type { HostUser } from "./reader-sources.js";
 
 /** What a host has said about the readers of a repository. */

@@ -1,7 +1,7 @@
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import { auditEntry, type AuditEntry, type Actor } from "../../account/records/audit-log.js";
 import { checkName } from "../../account/records/validation.js";
-import type { MetadataChange } from "../../model/metadata-change.js";
+import type { MetadataChange } from "../../model/repository.js";
 import type { Repository } from "../../model/repository.js";
 import { nothing } from "./connection-types.js";
 import type { RequestContext } from "../../browse/request-context.js";

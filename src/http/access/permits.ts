@@ -1,5 +1,5 @@
 import { refusalError, type FairSemaphore, type Release } from "../../base/fair-semaphore.js";
-import type { Quota } from "../../model/quota.js";
+import type { Quota } from "../../model/client.js";
 import { rateLimitHeaders } from "../server/headers.js";
 import { plainText, type Headers } from "../server/headers.js";
 import type { HttpResponse } from "../server/response.js";

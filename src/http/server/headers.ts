@@ -1,4 +1,4 @@
-import type { Quota } from "../../model/quota.js";
+import type { Quota } from "../../model/client.js";
 
 /** Header names are written as given. */
 export type Headers = Readonly<Record<string, string>>;

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { callEvery, monotonicMs, type PendingCall } from "../../base/deadline.js";
 import { uninitializedBytes } from "../../base/bytes.js";
-import type { SymbolFault } from "../../model/symbol-failure.js";
+import type { SymbolFault } from "../../model/shard-record.js";
 import type { StopSignal } from "../../base/stop-signal.js";
 import { startProcess, type ProcessLimits, type StartedProcess } from "../../native/process/process.js";
 import { ctagsArguments, ctagsEnvironment, newMark, type CtagsProgram } from "./ctags-program.js";

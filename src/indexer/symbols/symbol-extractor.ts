@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { errorMessage, TrawlError } from "../../base/errors.js";
-import type { SymbolFault } from "../../model/symbol-failure.js";
+import type { SymbolFault } from "../../model/shard-record.js";
 import type { StopSignal } from "../../base/stop-signal.js";
 import { noSymbols, type ContentSymbols } from "../../shard/symbols/content-symbols.js";
 import { CtagsChild, type ParsedText, type TextLimits } from "./ctags-child.js";

@@ -1,6 +1,6 @@
 import { lineBytesUnlimited, type SearchRequest } from "../../model/search-request.js";
 import type { GroupKind } from "../../model/result-groups.js";
-import type { Quota } from "../../model/quota.js";
+import type { Quota } from "../../model/client.js";
 import type { ResultOptions, SearchPlan } from "../../query/plan/plan.js";
 import { countAll } from "../../query/syntax/parse.js";
 import {

@@ -5,7 +5,7 @@ import type { BaseRevisions } from "../../model/match-change.js";
 import type { Repository } from "../../model/repository.js";
 import { skipReasons } from "../../model/skip-reason.js";
 import type { Omission, ReceiptPage, ReceiptRepository, ReceiptRevision } from "../../model/stream-events.js";
-import { isSymbolFault, symbolFaults } from "../../model/symbol-failure.js";
+import { isSymbolFault, symbolFaults } from "../../model/shard-record.js";
 import {
   addMatch,
   addToDigest,

@@ -1,5 +1,5 @@
 import type { Repository } from "../../model/repository.js";
-import { isSymbolFault, symbolFaults } from "../../model/symbol-failure.js";
+import { isSymbolFault, symbolFaults } from "../../model/shard-record.js";
 import type { BuiltHistory } from "../../protocol/history-messages.js";
 import type { Coverage, ExcludedFile, FinishedWork, UnsearchedFile } from "../../protocol/messages.js";
 import { addStats, noStats } from "../../protocol/search-options.js";

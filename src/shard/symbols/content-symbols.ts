@@ -1,4 +1,4 @@
-import { type SymbolFault, symbolFaults } from "../../model/symbol-failure.js";
+import { type SymbolFault, symbolFaults } from "../../model/shard-record.js";
 
 /**
  * The symbols of one text, ordered by line. Element i of each array belongs to symbol i. Strings have one character per

@@ -1,6 +1,5 @@
 import { assert } from "../../base/assert.js";
-import type { SymbolRecord } from "../../model/shard-record.js";
-import type { SymbolFailure } from "../../model/symbol-failure.js";
+import type { SymbolRecord, SymbolFailure } from "../../model/shard-record.js";
 import type { Kernel } from "../../native/kernel/kernel.js";
 import { copySymbolNames } from "../../native/kernel/portable-symbols.js";
 import { RecordCursor } from "../../native/kernel/record-symbols.js";

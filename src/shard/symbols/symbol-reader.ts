@@ -1,5 +1,5 @@
 import { TrawlError } from "../../base/errors.js";
-import type { SymbolFault } from "../../model/symbol-failure.js";
+import type { SymbolFault } from "../../model/shard-record.js";
 import { copySymbolNames } from "../../native/kernel/portable-symbols.js";
 import { RecordSymbols, type TextRange } from "../../native/kernel/record-symbols.js";
 import type { SymbolKernel } from "../../native/kernel/symbol-kernel.js";

@@ -1,6 +1,6 @@
 import { TrawlError } from "../../base/errors.js";
 import { checkCredential, isSameOrigin, splitSecret } from "../../git/mirror/url-secret.js";
-import type { MetadataChange } from "../../model/metadata-change.js";
+import type { MetadataChange } from "../../model/repository.js";
 import type { Repository, RepositoryAttributes, RepositoryConfig } from "../../model/repository.js";
 import type { Catalog } from "../../catalog/catalog.js";
 import type { Manifest } from "../../catalog/manifest.js";

@@ -4,7 +4,7 @@ import type { HistoryStatus } from "../../model/history-record.js";
 import { quarantineSentences } from "../../model/quarantine.js";
 import { attributesIn, type Repository } from "../../model/repository.js";
 import { type MissingSymbols, repositoryState, type RepositoryStatus } from "../../model/repository-status.js";
-import { symbolFaults } from "../../model/symbol-failure.js";
+import { symbolFaults } from "../../model/shard-record.js";
 import type { SyncActivities } from "../services/activity.js";
 import type { HistoryIndexing } from "../housekeeping/history-indexing.js";
 import type { LossJudge } from "../runner/loss.js";

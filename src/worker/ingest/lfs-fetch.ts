@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { BoundedMap } from "../../base/bounded-map.js";
 import { monotonicMs } from "../../base/deadline.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
-import { replaceFile } from "../../base/replace-file.js";
+import { replaceFile } from "../../base/sync-to-disk.js";
 import { type LfsContents, readPointers } from "../../git/lfs/lfs-contents.js";
 import { LfsFolder } from "../../git/lfs/lfs-folder.js";
 import { hasSha256, LfsServer, type OnLfsObject } from "../../git/lfs/lfs-server.js";

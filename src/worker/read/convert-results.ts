@@ -4,7 +4,7 @@ import type { ConvertedResults, ConvertResults } from "../../protocol/read-messa
 import { type ChunkMatch, pathOfMatch, type StreamMatch, type StreamRange } from "../../model/stream-events.js";
 import type { ReadContext } from "./context.js";
 import { escapeUrlPath } from "../../base/path-text.js";
-import { csvField } from "../../base/csv.js";
+import { csvField } from "../../base/text.js";
 import { deserialize, serialize } from "node:v8";
 import { ByteWriter, ParquetWriter, type SchemaElement } from "hyparquet-writer";
 

@@ -1,6 +1,6 @@
 /** Match objects as rows of tables. */
 import t from "tap";
-import { csvField } from "../../../src/base/csv.js";
+import { csvField } from "../../../src/base/text.js";
 import type { StreamMatch } from "../../../src/model/stream-events.js";
 import { csvHeader, csvLine, cellCharsMax, makeRows } from "../../../src/worker/read/convert-results.js";
 import { parseCsv } from "../../support/csv.js";
