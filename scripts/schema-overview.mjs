@@ -21,7 +21,7 @@ const kinds = [
 const kindOrder = ["type", "interface", "union", "input", "enum", "scalar"];
 const roots = ["Query", "Mutation"];
 
-/** The types of the schema in `text`: the roots first, then by kind and name. `src/web/console/schema-data.ts` reads it. */
+/** The types of the schema in `text`: the roots first, then by kind and name. `src/web/console/schema-view.tsx` reads it. */
 export function describeSchema(text) {
   const schema = buildSchema(text);
   const rank = ({ name, kind }) =>

@@ -1,6 +1,5 @@
 import "./ui/tokens.css";
 import "./ui/base.css";
-import "./ui/code.css";
 import { options, render } from "preact";
 import { withoutReordering } from "../base/text.js";
 import { Layout, type PageLoaders } from "./shell/layout.js";

@@ -44,9 +44,9 @@ t.test("every form is sent by a test", (t) => {
     [
       "admin/repositories-part.tsx",
       "code/commits/compare-page.tsx",
-      "code/files/go-to-line.tsx",
+      "code/files/file-tools.tsx",
       "query/query-field.tsx",
-      "search/save-dialog.tsx",
+      "search/save-and-share.tsx",
     ],
     "a page has its forms from ui/form.tsx, whose headers the next test checks",
   );

@@ -11,8 +11,7 @@ import { Found, State } from "../ui/states.js";
 import { graphql } from "../api/graphql.js";
 import { SettingsEditor } from "../editor/settings-editor.js";
 import { Tokens } from "./tokens.js";
-import "../ui/rows.css";
-import "./account-page.css";
+import "../ui/lists-and-forms.css";
 
 interface AccountUser {
   readonly id: string;

@@ -3,13 +3,13 @@ import { useGraphql } from "../api/use-graphql.js";
 import { Editor } from "../editor/editor.js";
 import { jsonLanguage } from "../editor/json-language.js";
 import { Found, Notice } from "../ui/states.js";
-import { listOptions } from "./configuration-schema.js";
 import { setDiagnostics } from "@codemirror/lint";
 import type { EditorView } from "@codemirror/view";
 import { useRef } from "preact/hooks";
 import type { ConfigurationProblem } from "../../model/configuration-problem.js";
 import { graphql } from "../api/graphql.js";
 import { ActionError, useAction } from "../ui/action.js";
+import { configurationSchema } from "virtual:configuration-schema";
 
 const configurationQuery =
   "query SiteConfiguration { site { configuration { effectiveContents(compatible: false) validationMessages } } }";
@@ -175,4 +175,32 @@ function goTo(view: EditorView, line: number): void {
   const { from } = view.state.doc.line(Math.min(line, view.state.doc.lines));
   view.dispatch({ selection: { anchor: from }, scrollIntoView: true });
   view.focus();
+}
+
+/** A part of config/trawl.schema.json, as far as it is used there. */
+export interface ConfigurationSchema {
+  readonly type?: string | readonly string[];
+  readonly enum?: readonly unknown[];
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly properties?: Readonly<Record<string, ConfigurationSchema>>;
+}
+
+interface ConfigurationOption {
+  /** With dots, as in `search.queue`. */
+  readonly name: string;
+  readonly description: string;
+  /** As JSON, or "". */
+  readonly defaultText: string;
+}
+
+/** Every option, in the order of the schema. */
+function listOptions(schema: ConfigurationSchema = configurationSchema, prefix = ""): readonly ConfigurationOption[] {
+  return Object.entries(schema.properties ?? {}).flatMap(([key, part]) => {
+    const name = `${prefix}${key}`;
+    if (part.properties !== undefined) return listOptions(part, `${name}.`);
+    if (key === "$schema") return [];
+    const defaultText = part.default === undefined ? "" : JSON.stringify(part.default);
+    return [{ name, description: part.description ?? "", defaultText }];
+  });
 }

@@ -4,11 +4,9 @@ import { State } from "../ui/states.js";
 import { CommitPage } from "./commits/commit-page.js";
 import { ComparePage } from "./commits/compare-page.js";
 import { HistoryPage } from "./commits/history-page.js";
-import { ContributorsPage } from "./contributors-page.js";
+import { ContributorsPage, IndexesPage, RefsPage } from "./repository-lists.js";
 import { DirectoryPage } from "./files/directory-page.js";
 import { FilePage } from "./files/file-page.js";
-import { IndexesPage } from "./indexes-page.js";
-import { RefsPage } from "./refs-page.js";
 import { RepositoryFrame } from "./repository-frame.js";
 import "./code.css";
 

@@ -1,8 +1,7 @@
 import { useSignal, type Signal } from "@preact/signals";
 import { viewer } from "../route/viewer.js";
-import { copyRefusal, copyText } from "../ui/copy.js";
+import { copyRefusal, copyText, shellWord } from "../ui/copy.js";
 import { callAfter } from "../ui/delay.js";
-import { shellWord } from "../ui/shell-word.js";
 import { findOperations, formatDocument, readVariables } from "./console-document.js";
 import type { ConsoleRun } from "./console-run.js";
 import { writeConsoleHash, type ConsoleState } from "./console-state.js";

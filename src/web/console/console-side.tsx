@@ -2,8 +2,7 @@ import { useSignal, type Signal } from "@preact/signals";
 import { schemaTypes } from "virtual:schema";
 import { clearHistory, type ConsoleState } from "./console-state.js";
 import { examples } from "./examples.js";
-import { findTypes } from "./schema-data.js";
-import { TypeView } from "./schema-view.js";
+import { findTypes, TypeView } from "./schema-view.js";
 
 /** What the side shows. */
 export type Side = "documentation" | "examples" | "history" | "none";

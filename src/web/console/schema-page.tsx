@@ -3,8 +3,7 @@ import { useEffect } from "preact/hooks";
 import { schemaTypes } from "virtual:schema";
 import { address } from "../route/router.js";
 import { addKeys } from "../ui/keys.js";
-import { findTypes, type SchemaType } from "./schema-data.js";
-import { TypeView, type TypeLink } from "./schema-view.js";
+import { findTypes, type SchemaType, type TypeLink, TypeView } from "./schema-view.js";
 
 const groups: readonly (readonly [title: string, kinds: readonly SchemaType["kind"][]])[] = [
   ["Types", ["type"]],

@@ -4,7 +4,7 @@ import { useGraphql } from "../api/use-graphql.js";
 import { Found, Notice } from "../ui/states.js";
 import { Editor } from "./editor.js";
 import { findJsonProblems, jsonLanguage, jsonLint } from "./json-language.js";
-import "./settings-editor.css";
+import "./editor.css";
 
 interface SavedSettings {
   readonly id: number;

@@ -1,5 +1,4 @@
-import "../ui/rows.css";
-import "./jobs.css";
+import "../ui/lists-and-forms.css";
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { graphql } from "../api/graphql.js";

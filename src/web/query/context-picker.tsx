@@ -2,7 +2,6 @@ import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { useGraphql } from "../api/use-graphql.js";
 import { viewer } from "../route/viewer.js";
-import "./context-picker.css";
 
 export interface ContextPickerProps {
   /** "" for the global one. */

@@ -1,5 +1,4 @@
 import "./query-field.css";
-import "./completion/completion-list.css";
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { loadPart } from "../route/load-part.js";

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { Filter } from "../../model/stream-events.js";
 import { addressOfQuery, type QueryState } from "../query/query-state.js";
-import { hasFilter, toggleFilter } from "./filter-toggle.js";
+import { hasFilter, toggleFilter } from "../query/query-edits.js";
 import type { SearchRun } from "./search-run.js";
 import { formatCount } from "../ui/numbers.js";
 

@@ -1,6 +1,5 @@
 import { type GroupKind, groupKinds } from "../../model/result-groups.js";
 import type { Filter } from "../../model/stream-events.js";
-import { isOwnPath } from "../route/own-path.js";
 
 /** What the search page shows besides the results is in its address, next to the query. */
 const groupName = "group";
@@ -75,4 +74,12 @@ function addressWith(
   for (const name of without) parameters.delete(name);
   for (const [name, value] of added) parameters.set(name, value);
   return `${url.pathname}?${parameters}`;
+}
+
+/**
+ * Whether it is a path of this site as browsers understand it. They leave out tabs and newlines, and take a backslash for a
+ * slash, so `/\t/host` is another site: only the URL that it becomes tells.
+ */
+export function isOwnPath(given: string, site: URL): boolean {
+  return given.startsWith("/") && URL.canParse(given, site) && new URL(given, site).origin === site.origin;
 }

@@ -1,5 +1,5 @@
 import { nothingFoundTitle, type Alert, type Skipped } from "../../model/stream-events.js";
-import { addExpression } from "../query/add-expression.js";
+import { addExpression } from "../query/query-edits.js";
 import { addressOfQuery, queryOfText, type QueryState } from "../query/query-state.js";
 import { address, navigate } from "../route/router.js";
 import { ErrorText, Notice, State } from "../ui/states.js";

@@ -1,4 +1,4 @@
-import { addExpression } from "../query/add-expression.js";
+import { addExpression } from "../query/query-edits.js";
 import { addressOfQuery, type QueryState, wholeText } from "../query/query-state.js";
 import { viewer } from "../route/viewer.js";
 import type { SearchRun } from "./search-run.js";
@@ -9,8 +9,7 @@ import { loadPart } from "../route/load-part.js";
 import { address, navigate } from "../route/router.js";
 import { addressWithGroup, groupOfAddress, tellingGroup } from "./panel-address.js";
 import { CoverageMark } from "./covered/coverage-mark.js";
-import type { SaveDialogProps } from "./save-dialog.js";
-import type { ShareMenuProps } from "./share-menu.js";
+import type { SaveDialogProps, ShareMenuProps } from "./save-and-share.js";
 
 /** How much was found, in which time, and what can be done with it. */
 export function RunSummary({ run }: { readonly run: SearchRun }) {
@@ -99,7 +98,7 @@ function SaveSearch({ query }: { readonly query: QueryState }) {
   if (viewer.name === "") return null;
   const open = async (): Promise<void> => {
     try {
-      const { SaveDialog } = await loadPart(() => import("./save-dialog.js"));
+      const { SaveDialog } = await loadPart(() => import("./save-and-share.js"));
       dialog.value = SaveDialog;
     } catch (error) {
       message.value = error instanceof Error ? error.message : String(error);
@@ -133,7 +132,7 @@ function ShareButton({ query }: { readonly query: QueryState }) {
   const Menu = menu.value;
   if (Menu !== undefined) return <Menu query={query} />;
   const open = (): void => {
-    loadPart(() => import("./share-menu.js")).then(
+    loadPart(() => import("./save-and-share.js")).then(
       ({ ShareMenu }) => {
         menu.value = ShareMenu;
       },

@@ -1,6 +1,5 @@
 import { useEffect, useRef } from "preact/hooks";
 import { keyListOpen, pageKeys, type PageKey } from "../ui/keys.js";
-import "./key-list.css";
 
 /** The keys that work inside a component which has the focus. */
 const otherKeys: readonly (readonly [key: string, what: string])[] = [

@@ -1,9 +1,8 @@
 import "./layout.css";
-import "./header.css";
 import { signal, type Signal } from "@preact/signals";
 import type { ComponentChildren, ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
-import type { WebPageName } from "../../model/web-page.js";
+import { themeCookie, type WebPageName } from "../../model/web-page.js";
 import { QueryField } from "../query/query-field.js";
 import { type FinderScope, finderScope } from "../finder/finder-state.js";
 import { addKeys, holdKeysWhile, keyListOpen, type PageKey } from "../ui/keys.js";
@@ -11,7 +10,6 @@ import { Failure, Notice, State, Waiting } from "../ui/states.js";
 import { isOutdated, loadPart, usePart } from "../route/load-part.js";
 import { address, page } from "../route/router.js";
 import { reloadWithQuery } from "../query/query-state.js";
-import { switchTheme, theme } from "../ui/theme.js";
 import { viewer } from "../route/viewer.js";
 
 /** Loads the module of each page. */
@@ -210,4 +208,28 @@ function Account() {
       {viewer.name}
     </a>
   );
+}
+
+type Theme = "system" | "light" | "dark";
+
+const themes: readonly Theme[] = ["system", "light", "dark"];
+const yearSeconds = 31_536_000;
+
+/** The chosen colours. The daemon sends the same choice in the document, so that no page appears in the wrong ones. */
+const theme = signal<Theme>(currentTheme());
+
+function currentTheme(): Theme {
+  const chosen = document.documentElement.dataset["theme"];
+  return chosen === "light" || chosen === "dark" ? chosen : "system";
+}
+
+/** System, light, dark, and again. */
+function switchTheme(): void {
+  const next = themes[(themes.indexOf(theme.value) + 1) % themes.length] ?? "system";
+  theme.value = next;
+  if (next === "system") delete document.documentElement.dataset["theme"];
+  else document.documentElement.dataset["theme"] = next;
+  const seconds = next === "system" ? 0 : yearSeconds;
+  // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is missing from some supported browsers.
+  document.cookie = `${themeCookie}=${next}; Path=/; Max-Age=${seconds}; SameSite=Lax`;
 }

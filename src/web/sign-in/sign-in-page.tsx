@@ -5,7 +5,7 @@ import { address } from "../route/router.js";
 import { viewer } from "../route/viewer.js";
 import { Form, TextField } from "../ui/form.js";
 import { Notice } from "../ui/states.js";
-import "./sign-in-page.css";
+import "../ui/lists-and-forms.css";
 
 /** `/sign-in`, `/sign-up` and `/password-reset`. */
 export function SignInPage() {

@@ -2,7 +2,7 @@ import { useSignal, type Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useId, useRef } from "preact/hooks";
 import { ErrorText, Notice } from "./states.js";
-import "./rows.css";
+import "./lists-and-forms.css";
 
 export interface Action {
   /** Runs the work; while it runs, further calls do nothing. A failure is in `error`. */

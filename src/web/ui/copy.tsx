@@ -36,3 +36,8 @@ export function CopyButton({ text }: { readonly text: string }) {
     </>
   );
 }
+
+/** A text as one word of a shell, whatever it holds. */
+export function shellWord(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}

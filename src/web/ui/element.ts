@@ -25,3 +25,8 @@ export function button(className: string, label: string, act: () => void): HTMLB
   made.addEventListener("click", act);
   return made;
 }
+
+/** Attributes of a part that scrolls by itself: the keyboard reaches it, and it has a name. */
+export function scrollable(label: string) {
+  return { tabIndex: 0, role: "region", "aria-label": label } as const;
+}

@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 import { ErrorText, Notice } from "./states.js";
-import "./form.css";
+import "./lists-and-forms.css";
 
 interface TextFieldProps {
   readonly label: string;

@@ -1,7 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { ApiError } from "../api/api-error.js";
 import type { UsedAnswer } from "../api/use-graphql.js";
-import "./states.css";
 
 /** Shown only if something takes longer than a third of a second. */
 export function Waiting({ what }: { readonly what: string }) {

@@ -1,4 +1,5 @@
 import { withoutReordering, withoutSuffix } from "../../base/text.js";
+import { formatCount } from "./numbers.js";
 
 /** Positions in lines. The daemon counts code points, and JavaScript UTF-16 code units. */
 
@@ -72,4 +73,13 @@ function addTokens(parent: Node, line: string, from: number, to: number, tokens:
     at = end;
   }
   if (at < to) parent.appendChild(document.createTextNode(line.slice(at, to)));
+}
+
+/** Longer lines are cut: they stall every browser. */
+const lineLengthMax = 20_000;
+
+/** The line, or its beginning and how much more there is. */
+export function cutLine(text: string): string {
+  const more = text.length - lineLengthMax;
+  return more <= 0 ? text : `${text.slice(0, lineLengthMax)} … ${formatCount(more)} more characters`;
 }

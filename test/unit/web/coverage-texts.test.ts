@@ -3,9 +3,8 @@ import t from "tap";
 import type { MatchChange } from "../../../src/model/match-change.js";
 import { skipReasons } from "../../../src/model/skip-reason.js";
 import type { Receipt } from "../../../src/model/stream-events.js";
-import { changeParts, countsText } from "../../../src/web/search/covered/change-texts.js";
+import { changeParts, countsText, reasonText, receiptId } from "../../../src/web/search/covered/receipt-texts.js";
 import { coverageText } from "../../../src/web/search/covered/coverage-text.js";
-import { reasonText, receiptId } from "../../../src/web/search/covered/receipt-texts.js";
 import { addressOfSearch, addressWithCoverage, coverageOfAddress } from "../../../src/web/search/panel-address.js";
 import { KeptList } from "../../../src/web/ui/kept-list.js";
 

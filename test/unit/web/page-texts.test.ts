@@ -4,14 +4,12 @@ import { hostFragment, lineRangeText, readLineRange } from "../../../src/web/cod
 import { directoryUrl, pathFilter, repositoryFilter, searchUrl } from "../../../src/web/code/code-urls.js";
 import { readFilePart } from "../../../src/web/code/files/file-part.js";
 import { refusalText } from "../../../src/web/api/api-error.js";
-import { shortLine } from "../../../src/web/search/results/diff-line.js";
+import { shortLine } from "../../../src/web/search/results/diff-sides.js";
 import { withoutReordering } from "../../../src/base/text.js";
-import { isOwnPath } from "../../../src/web/route/own-path.js";
-import { previewOfAddress } from "../../../src/web/search/panel-address.js";
-import { cutLine } from "../../../src/web/ui/cut-line.js";
+import { isOwnPath, previewOfAddress } from "../../../src/web/search/panel-address.js";
+import { cutLine, mergeRanges, unitIndex } from "../../../src/web/ui/text-range.js";
 import { formatAmount, formatCount, formatDay, formatTime } from "../../../src/web/ui/numbers.js";
-import { shellWord } from "../../../src/web/ui/shell-word.js";
-import { mergeRanges, unitIndex } from "../../../src/web/ui/text-range.js";
+import { shellWord } from "../../../src/web/ui/copy.js";
 
 t.test("counts", async (t) => {
   for (const count of [0, 1, 12, 999, 1_000, 12_345, 999_999, 1_000_000, 1_234_567_890])

@@ -1,11 +1,9 @@
 /** What the search field makes of a text: colours, proposals, errors with their place, filters that are added. */
 import t from "tap";
-import { addExpression } from "../../../src/web/query/add-expression.js";
-import { findPlace } from "../../../src/web/query/completion/completion-place.js";
-import { proposeAtOnce, proposedMax } from "../../../src/web/query/completion/completion-words.js";
+import { addExpression, hasFilter, toggleFilter } from "../../../src/web/query/query-edits.js";
+import { findPlace, proposeAtOnce, proposedMax } from "../../../src/web/query/completion/completion-words.js";
 import { splitQuery } from "../../../src/web/query/query-highlight.js";
 import { addressOfQuery, queryOfAddress, queryOfText, wholeText } from "../../../src/web/query/query-state.js";
-import { hasFilter, toggleFilter } from "../../../src/web/search/filter-toggle.js";
 
 const shown = (text: string, type: "standard" | "keyword" | "regexp" | "literal" = "standard"): readonly string[] =>
   splitQuery(text, type).map(({ kind, from, to }) => `${kind} ${text.slice(from, to)}`);

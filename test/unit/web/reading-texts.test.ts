@@ -1,9 +1,8 @@
 /** What the pages of files and commits make of texts. */
 import t from "tap";
-import { countUses, groupReferences } from "../../../src/web/code/names/reference-groups.js";
-import { textWithCode } from "../../../src/web/code/names/name-text.js";
+import { countUses, groupReferences, textWithCode } from "../../../src/web/code/names/name-answers.js";
 import { findScopes, scopesAbove, type ScopeSymbol } from "../../../src/web/code/files/scopes.js";
-import { splitMessage } from "../../../src/web/code/commits/message-links.js";
+import { splitMessage } from "../../../src/web/code/commits/message-text.js";
 import { hasSwitch, readLineRange, withLineRange, withSwitch } from "../../../src/web/code/files/line-range.js";
 import { itemAtLine, leaveOutLocals, type OutlineItem } from "../../../src/web/code/files/outline-items.js";
 

@@ -7,9 +7,14 @@ import {
   asksForRendered,
   fileKind,
 } from "../../../src/web/code/files/rendered/file-kind.js";
-import { hexLines } from "../../../src/web/code/files/rendered/hex.js";
-import { cellsMax, readNotebook } from "../../../src/web/code/files/rendered/notebook.js";
-import { readTable, rowsMax, type Table } from "../../../src/web/code/files/rendered/table.js";
+import {
+  cellsMax,
+  hexLines,
+  readNotebook,
+  readTable,
+  rowsMax,
+  type Table,
+} from "../../../src/web/code/files/rendered/read-contents.js";
 
 t.test("kinds, by the name", async (t) => {
   const kinds = ["a.PNG", "a/b.svg", "a.pdf", "README.md", "x.ipynb", "x.TSV", "png", "a.ts"].map(fileKind);

@@ -1,6 +1,14 @@
 import { type PagePath, pageUrl } from "../../../model/page-path.js";
 import { When } from "../../route/when.js";
-import { signatureFields, type Signature } from "../person.js";
+
+/** An author or committer, as GraphQL tells. */
+export interface Signature {
+  readonly date: string;
+  readonly person: { readonly displayName: string; readonly email: string };
+}
+
+/** Fields of a `Signature`, for queries. */
+export const signatureFields = "{ date person { displayName email } }";
 
 export interface CommitSummary {
   readonly oid: string;

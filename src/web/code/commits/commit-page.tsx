@@ -4,7 +4,7 @@ import { mapAnswer, useGraphql } from "../../api/use-graphql.js";
 import { FoundCommit } from "../found.js";
 import { address } from "../../route/router.js";
 import { When } from "../../route/when.js";
-import { signatureFields, type Signature } from "../person.js";
+import { signatureFields, type Signature } from "./commit-line.js";
 import { type HostLink, hostLinkFields, MessageText } from "./message-text.js";
 import { readDiffView } from "./diff-view.js";
 import { fileDiffFields, FileDiffs } from "./file-diffs.js";

@@ -4,10 +4,9 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import { withoutReordering, withoutSuffix } from "../../../base/text.js";
 import { graphql } from "../../api/graphql.js";
 import { ActionError, useAction } from "../../ui/action.js";
-import { cutLine } from "../../ui/cut-line.js";
+import { cutLine, type TextRange, type Token } from "../../ui/text-range.js";
 import { formatAmount, formatCount } from "../../ui/numbers.js";
-import { scrollable } from "../../ui/scrollable.js";
-import type { TextRange, Token } from "../../ui/text-range.js";
+import { scrollable } from "../../ui/element.js";
 import type { FileAt, TokenReader } from "../../ui/token-reader.js";
 import {
   type DiffLine,

@@ -3,10 +3,10 @@ import { withoutReordering } from "../../../base/text.js";
 import { callAfter, painted, type PendingCall } from "../../ui/delay.js";
 import { blameSwitch, type LineRange } from "./line-range.js";
 import { type PagePath, pageUrl } from "../../../model/page-path.js";
-import { cutLine } from "../../ui/cut-line.js";
+import { cutLine } from "../../ui/text-range.js";
 import { element } from "../../ui/element.js";
 import { graphql } from "../../api/graphql.js";
-import { type Signature, signatureFields } from "../person.js";
+import { type Signature, signatureFields } from "../commits/commit-line.js";
 import { parseHtml } from "../../ui/parse-html.js";
 
 /** What the reader does. */

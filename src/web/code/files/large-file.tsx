@@ -1,5 +1,5 @@
 import "./file.css";
-import { scrollable } from "../../ui/scrollable.js";
+import { scrollable } from "../../ui/element.js";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { type PagePath, pageUrl } from "../../../model/page-path.js";
 import { requestPage } from "../../api/api-error.js";

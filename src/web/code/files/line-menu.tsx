@@ -1,4 +1,3 @@
-import "./line-menu.css";
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { copyRefusal, copyText } from "../../ui/copy.js";

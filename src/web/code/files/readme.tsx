@@ -1,4 +1,4 @@
-import { scrollable } from "../../ui/scrollable.js";
+import { scrollable } from "../../ui/element.js";
 import { Found } from "../../ui/states.js";
 import { type PagePath, pageUrl } from "../../../model/page-path.js";
 import { useGraphql } from "../../api/use-graphql.js";

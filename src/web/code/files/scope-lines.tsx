@@ -1,4 +1,3 @@
-import "./scope-lines.css";
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { PagePath } from "../../../model/page-path.js";

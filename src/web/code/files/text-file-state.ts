@@ -5,7 +5,7 @@ import type { PagePath } from "../../../model/page-path.js";
 import { address, navigate } from "../../route/router.js";
 import { painted } from "../../ui/delay.js";
 import { addKeys } from "../../ui/keys.js";
-import { readChoice, storeChoice } from "../../ui/stored-choice.js";
+import { readChoice, storeChoice } from "../../ui/kept-list.js";
 import { loadPart } from "../../route/load-part.js";
 import { readBlame, FileView, readHighlighting } from "./file-view.js";
 import { blameSwitch, hasSwitch, lineRangeText, readLineRange, withSwitch } from "./line-range.js";

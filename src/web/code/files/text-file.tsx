@@ -1,5 +1,5 @@
 import "./file.css";
-import { scrollable } from "../../ui/scrollable.js";
+import { scrollable } from "../../ui/element.js";
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -8,8 +8,7 @@ import { useGraphql } from "../../api/use-graphql.js";
 import { address, navigate } from "../../route/router.js";
 import { ErrorText, Failure, Notice } from "../../ui/states.js";
 import { repositoryFilter, searchUrl } from "../code-urls.js";
-import { CopyMenu } from "./copy-menu.js";
-import { GoToLine } from "./go-to-line.js";
+import { CopyMenu, GoToLine } from "./file-tools.js";
 import type { HostLink } from "./line-menu.js";
 import { hostFragment, readLineRange, withLineRange } from "./line-range.js";
 import { Outline } from "./outline.js";

@@ -146,3 +146,66 @@ export async function readImplementations(
 function variables({ name, revision, path }: PagePath, { line, character }: NamePlace) {
   return { name, revision, path, line, character };
 }
+
+type FileReferences = References["files"][number];
+
+/** The uses in a repository, with how many they are. */
+interface ReferenceGroup {
+  readonly repository: string;
+  readonly count: number;
+  readonly files: readonly FileReferences[];
+}
+
+/** Uses by repository, in their order: those in files whose repository and path have a text, regardless of case. */
+export function groupReferences(files: readonly FileReferences[], part: string): readonly ReferenceGroup[] {
+  const wanted = part.trim().toLowerCase();
+  const groups = new Map<string, FileReferences[]>();
+  for (const one of files) {
+    const { path, repository } = one.file;
+    if (!`${repository.name}/${path}`.toLowerCase().includes(wanted)) continue;
+    const known = groups.get(repository.name);
+    if (known === undefined) groups.set(repository.name, [one]);
+    else known.push(one);
+  }
+  return [...groups].map(([repository, found]) => ({
+    repository,
+    count: found.reduce((sum, one) => sum + countUses(one), 0),
+    files: found,
+  }));
+}
+
+/** Of a long line, only uses in the part that is shown have ranges; it has one at least. */
+export function countUses({ lines }: Pick<FileReferences, "lines">): number {
+  return lines.reduce((sum, { ranges }) => sum + Math.max(1, ranges.length), 0);
+}
+
+/** A part of a text, as it is written or as code. */
+interface TextPart {
+  readonly isCode: boolean;
+  readonly part: string;
+}
+
+/**
+ * The code in a text as comments and Markdown have it: blocks between lines with three backticks, and words between single ones.
+ * Everything else stays as it is written.
+ */
+export function textWithCode(text: string): readonly TextPart[] {
+  const parts: TextPart[] = [];
+  // What is before `plainFrom` is in a part, and what is before `at` was looked at.
+  let plainFrom = 0;
+  let at = 0;
+  for (let open = text.indexOf("`"); open >= 0; open = text.indexOf("`", at)) {
+    const mark = text.startsWith("```", open) ? "```" : "`";
+    at = open + mark.length;
+    const close = text.indexOf(mark, at);
+    const inner = close < 0 ? "" : text.slice(at, close);
+    // A backtick without another one in its line is no mark; nor are two that have nothing between them.
+    if (inner === "" || (mark === "`" && inner.includes("\n"))) continue;
+    if (open > plainFrom) parts.push({ isCode: false, part: text.slice(plainFrom, open) });
+    // The first line of a block names its language.
+    parts.push({ isCode: true, part: mark === "`" ? inner : inner.slice(inner.indexOf("\n") + 1).trimEnd() });
+    at = plainFrom = close + mark.length;
+  }
+  if (plainFrom < text.length) parts.push({ isCode: false, part: text.slice(plainFrom) });
+  return parts;
+}

@@ -1,11 +1,10 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { PagePath } from "../../../model/page-path.js";
 import type { Answer } from "../../api/use-graphql.js";
-import { scrollable } from "../../ui/scrollable.js";
+import { scrollable } from "../../ui/element.js";
 import { ErrorText } from "../../ui/states.js";
-import type { Definition, Definitions } from "./name-answers.js";
+import { type Definition, type Definitions, textWithCode } from "./name-answers.js";
 import type { NamePlace } from "./name-place.js";
-import { textWithCode } from "./name-text.js";
 
 /** What the panel beside a file shows of a name. */
 export type PanelPart = "definitions" | "references" | "implementations";

@@ -6,7 +6,9 @@ import { repositoryFilter, searchUrl } from "../code-urls.js";
 import { formatAmount, formatCount } from "../../ui/numbers.js";
 import { ErrorText } from "../../ui/states.js";
 import {
+  countUses,
   type Definitions,
+  groupReferences,
   keptDefinitions,
   readDefinitions,
   readImplementations,
@@ -15,7 +17,6 @@ import {
 } from "./name-answers.js";
 import { mayBeImplemented, type PanelPart, placeText, precisionText } from "./name-card.js";
 import { markedPreview, type NamePlace } from "./name-place.js";
-import { countUses, groupReferences } from "./reference-groups.js";
 import type { Answer } from "../../api/use-graphql.js";
 
 /** The panel beside the file. It stays while one goes from file to file. */

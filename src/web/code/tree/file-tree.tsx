@@ -1,4 +1,3 @@
-import "./file-tree.css";
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { type PagePath, pageUrl } from "../../../model/page-path.js";

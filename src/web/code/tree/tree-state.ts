@@ -3,8 +3,7 @@ import { isObject } from "../../../base/is-object.js";
 import type { PagePath } from "../../../model/page-path.js";
 import { ApiError } from "../../api/api-error.js";
 import { graphql } from "../../api/graphql.js";
-import { readChoice, storeChoice } from "../../ui/stored-choice.js";
-import { KeptList } from "../../ui/kept-list.js";
+import { KeptList, readChoice, storeChoice } from "../../ui/kept-list.js";
 
 type Place = Pick<PagePath, "name" | "revision">;
 

@@ -3,8 +3,7 @@ import type { StreamMatch, SymbolMatch } from "../../../model/stream-events.js";
 import { scan } from "../../../query/syntax/scan.js";
 import { readEvents } from "../../api/event-stream.js";
 import { graphql } from "../../api/graphql.js";
-import type { CompletionPlace } from "./completion-place.js";
-import { proposedMax, type Completion } from "./completion-words.js";
+import { type Completion, type CompletionPlace, proposedMax } from "./completion-words.js";
 
 /** A shorter word would match nearly every symbol. */
 const symbolPrefixMin = 3;
@@ -94,8 +93,17 @@ async function proposeContexts(prefix: string, signal: AbortSignal): Promise<rea
   return searchContexts.nodes.map(({ spec, description }) => ({ label: spec, note: description, insert: `${spec} ` }));
 }
 
+/** The names of all languages, which is the first column of the table; it is a file of its own, loaded at the first use. */
+async function readLanguageNames(): Promise<readonly string[]> {
+  const { default: table } = await import("../../../model/languages.tsv?raw");
+  return table
+    .split("\n")
+    .filter((line) => line !== "" && !line.startsWith("#"))
+    .map((line) => line.split("\t", 1)[0] ?? "");
+}
+
 async function proposeLanguages(prefix: string): Promise<readonly Completion[]> {
-  const { languageNames } = await import("./language-names.js");
+  const languageNames = await readLanguageNames();
   const wanted = prefix.toLowerCase();
   const starts = languageNames.filter((name) => name.toLowerCase().startsWith(wanted));
   const others = languageNames.filter((name) => !starts.includes(name) && name.toLowerCase().includes(wanted));

@@ -5,8 +5,7 @@ import { fieldAt, type FieldName } from "../../../query/syntax/fields.js";
 import { keptSearches } from "../kept-searches.js";
 import type { FilterHelp } from "../query-help.js";
 import type { PatternType, QueryState } from "../query-state.js";
-import { findPlace, type CompletionPlace } from "./completion-place.js";
-import { proposeAtOnce, type Completion } from "./completion-words.js";
+import { type Completion, type CompletionPlace, findPlace, proposeAtOnce } from "./completion-words.js";
 
 /** Searches that are proposed at once. */
 const historyMax = 12;

@@ -1,3 +1,4 @@
+import "./group-panel.css";
 import { useSignal } from "@preact/signals";
 import type { GroupKind, ResultGroup, ResultGroups } from "../../../model/result-groups.js";
 import { withoutReordering } from "../../../base/text.js";
@@ -7,10 +8,11 @@ import { address } from "../../route/router.js";
 import { formatCount } from "../../ui/numbers.js";
 import { ErrorText, Notice, Waiting } from "../../ui/states.js";
 import { addressWithGroup } from "../panel-address.js";
-import type { SearchRun } from "../search-run.js";
-import { type CountedGroups, countGroups } from "./count-groups.js";
+import { queryParameters, type SearchRun } from "../search-run.js";
 import { addressOfGroup, kindTexts, offeredKinds, othersText, totalText } from "./group-choice.js";
-import "./group-panel.css";
+import { type Alert, alertText, type Progress, type Skipped, type StreamError } from "../../../model/stream-events.js";
+import { ApiError } from "../../api/api-error.js";
+import { readEvents } from "../../api/event-stream.js";
 
 export interface GroupPanelProps {
   readonly run: SearchRun;
@@ -138,4 +140,30 @@ function Bar({ group: { value, label, count, query: groupQuery }, counts, query 
       )}
     </li>
   );
+}
+
+interface CountedGroups {
+  readonly groups: ResultGroups;
+  /** Why some matches may not be counted. */
+  readonly skipped: readonly Skipped[];
+}
+
+/** Counts all matches of a query: a search of its own, which sends none of them. */
+async function countGroups(query: QueryState, by: GroupKind, signal: AbortSignal): Promise<CountedGroups> {
+  const parameters = queryParameters(query);
+  parameters.set("group", by);
+  let groups: ResultGroups | undefined;
+  let skipped: readonly Skipped[] = [];
+  let refusal: string | undefined;
+  let isComplete = false;
+  await readEvents(`/search/stream?${parameters}`, signal, (name, data) => {
+    if (name === "groups") groups = JSON.parse(data) as ResultGroups;
+    else if (name === "progress") ({ skipped } = JSON.parse(data) as Progress);
+    else if (name === "error") refusal = (JSON.parse(data) as StreamError).message;
+    else if (name === "alert") refusal ??= alertText(JSON.parse(data) as Alert);
+    else if (name === "done") isComplete = true;
+    return undefined;
+  });
+  if (groups !== undefined && isComplete) return { groups, skipped };
+  throw new ApiError(200, refusal ?? "The connection to the server broke off before the end.");
 }

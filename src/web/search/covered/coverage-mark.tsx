@@ -25,7 +25,7 @@ export function CoverageMark({ run }: { readonly run: SearchRun }) {
     let stop = (): void => undefined;
     let isLeft = false;
     const pending = callAfter(isOpen ? 0 : restMs, () => {
-      loadPart(() => import("./read-receipt.js")).then(
+      loadPart(() => import("./receipts.js")).then(
         ({ findReceipt }) => {
           if (!isLeft) stop = findReceipt(run);
         },

@@ -11,8 +11,7 @@ import { addressWithCoverage, type CoverageView } from "../panel-address.js";
 import type { SearchRun } from "../search-run.js";
 import { ChangesView } from "./changes-view.js";
 import { coverageText } from "./coverage-text.js";
-import { keptReceipts } from "./kept-receipts.js";
-import { readReceiptItems } from "./read-receipt.js";
+import { keptReceipts, readReceiptItems } from "./receipts.js";
 import { reasonText, receiptId } from "./receipt-texts.js";
 
 export interface CoveragePanelProps {

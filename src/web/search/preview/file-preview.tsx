@@ -7,7 +7,7 @@ import { useAnswer } from "../../api/use-graphql.js";
 import { navigate, address } from "../../route/router.js";
 import { addKeys } from "../../ui/keys.js";
 import { matchingTokens } from "../../ui/text-range.js";
-import { scrollable } from "../../ui/scrollable.js";
+import { scrollable } from "../../ui/element.js";
 import { Found } from "../../ui/states.js";
 import { addressWithPreview } from "../panel-address.js";
 import { type CodeLine, lineRow } from "../results/code-lines.js";

@@ -1,8 +1,7 @@
 import type { StreamMatch } from "../../../model/stream-events.js";
 import { button, element } from "../../ui/element.js";
 import { markedText, matchingTokens, unitIndex, type TextRange, type Token } from "../../ui/text-range.js";
-import { diffClass, noFile, shortLine } from "./diff-line.js";
-import { sidesOfDiff } from "./diff-sides.js";
+import { diffClass, noFile, shortLine, sidesOfDiff } from "./diff-sides.js";
 import { ownUrl, repositoryLink, resultFrame } from "./result-frame.js";
 import type { ResultContext } from "./result-context.js";
 import { formatDay } from "../../ui/numbers.js";

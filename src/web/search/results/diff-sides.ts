@@ -1,6 +1,5 @@
 import { splitOnce } from "../../../base/text.js";
 import type { LineSpan } from "../../ui/token-reader.js";
-import { diffClass, noFile } from "./diff-line.js";
 
 /** The lines of one side of a file in a diff: where they stand in the diff, and in the file. */
 export interface DiffSide {
@@ -52,4 +51,26 @@ export function sidesOfDiff(lines: readonly string[]): readonly DiffSide[] {
 function pathsOfLine(line: string): { readonly before: string; readonly after: string } {
   const [before, after] = splitOnce(line.replaceAll("\\ ", "\0"), " ") ?? ["", ""];
   return { before: before.replaceAll("\0", " "), after: after.replaceAll("\0", " ") };
+}
+
+/** A path that stands for no file. */
+export const noFile = "/dev/null";
+
+/** The line before the changes of a file has its old and its new path, which are mostly the same. */
+export function shortLine(line: string): string {
+  if (diffClass(line) === "file") {
+    if (line.startsWith(`${noFile} `)) return `${line.slice(noFile.length + 1)} (new)`;
+    if (line.endsWith(` ${noFile}`)) return `${line.slice(0, -noFile.length - 1)} (removed)`;
+  }
+  const half = (line.length - 1) / 2;
+  const isTwice = diffClass(line) === "file" && line[half] === " " && line.slice(0, half) === line.slice(half + 1);
+  return isTwice ? line.slice(0, half) : line;
+}
+
+/** What a line of a diff is, as a class of its style. */
+export function diffClass(line: string): string {
+  if (line.startsWith("+")) return "added";
+  if (line.startsWith("-")) return "removed";
+  if (line.startsWith("@@")) return "hunk";
+  return line.startsWith(" ") || line === "" ? "same" : "file";
 }

@@ -1,6 +1,6 @@
 import type { StreamMatch } from "../../../model/stream-events.js";
 import { graphql } from "../../api/graphql.js";
-import { cutLine } from "../../ui/cut-line.js";
+import { cutLine } from "../../ui/text-range.js";
 import { type LineSpan, TokenReader } from "../../ui/token-reader.js";
 import type { CodeLine } from "./code-lines.js";
 import type { ResultContext } from "./result-context.js";

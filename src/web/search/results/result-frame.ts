@@ -3,9 +3,8 @@ import { element } from "../../ui/element.js";
 import { markedText, unitIndex } from "../../ui/text-range.js";
 import type { FileAt } from "../../ui/token-reader.js";
 import type { ResultState } from "./result-context.js";
-import { isOwnPath } from "../../route/own-path.js";
+import { addressWithPreview, isOwnPath, previewOfAddress } from "../panel-address.js";
 import { address, navigate } from "../../route/router.js";
-import { addressWithPreview, previewOfAddress } from "../panel-address.js";
 import { escapeUrlPart } from "../../../base/path-text.js";
 
 export interface Frame {

@@ -6,10 +6,10 @@ import { useSignal } from "@preact/signals";
 import { graphqlText } from "../../../api/graphql.js";
 import { useAnswer } from "../../../api/use-graphql.js";
 import { formatCount } from "../../../ui/numbers.js";
-import { scrollable } from "../../../ui/scrollable.js";
+import { scrollable } from "../../../ui/element.js";
 import { Notice } from "../../../ui/states.js";
 import { CodeMarkup, isTooInvolved, SafeMarkup } from "../markup.js";
-import { type NotebookCell, type NotebookOutput, readNotebook } from "./notebook.js";
+import { type NotebookCell, type NotebookOutput, readNotebook } from "./read-contents.js";
 
 interface NotebookProps {
   readonly path: PagePath;
