@@ -349,6 +349,8 @@ t.test("administration", { skip: withoutBrowser }, async (t) => {
     await site.page(t, "root", "/site-admin/global-settings", {}, async (one) => {
       const other = await one.context().newPage();
       await other.goto(one.url());
+      // It has the settings as they were, before the first tab saves others.
+      await other.getByRole("textbox", { name: "Settings, as JSON" }).waitFor();
       for (const [page, text] of [
         [one, '{ "a": 1 } // one'],
         [other, '{ "a": 2 }'],
