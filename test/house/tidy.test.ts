@@ -220,6 +220,12 @@ t.test("a page imports from the foundation of the pages only", async (t) => {
   t.ok(count.seen > 10);
 });
 
+t.test("what is pressed or read as soon as it is seen is not lost", async (t) => {
+  // What runs in `useEffect` comes a frame later.
+  const late = typescript.filter((path) => path.startsWith("src/web/") && /\buseEffect\(/.test(textOf.get(path) ?? ""));
+  t.same(late, ["src/web/code/files/rendered/notebook-view.tsx", "src/web/editor/editor.tsx"], "use useLayoutEffect");
+});
+
 t.test("a style sheet of a page changes nothing on another page", (t) => {
   // A sheet that was loaded stays: a page that is opened from another one has the sheets of both.
   const partOf = (path: string): string => /^src\/web\/([^/]+)\//.exec(path)?.[1] ?? "";

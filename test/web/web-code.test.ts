@@ -643,12 +643,20 @@ t.test("pages of a repository", { skip: withoutBrowser }, async (t) => {
   });
 
   await t.test("what is not text, does not exist or is no page is said, with its status", async (t) => {
-    const options = { allowed: [/status of 404/] };
+    // Frames in which it is said that there is no repository, beside the way to its other pages.
+    const init = `globalThis.wrongFrames = 0;
+      const look = () => {
+        if (document.querySelector(".code-tabs") && /no such repository/.test(document.body.innerText)) globalThis.wrongFrames++;
+        requestAnimationFrame(look);
+      };
+      requestAnimationFrame(look);`;
+    const options = { allowed: [/status of 404/], init };
     await withPage(t, browser, at("/-/blob/data.bin"), options, async (page) => {
       await page.getByText("The file is not text.").waitFor();
       await page.goto(`${daemon.url}/example.org/none`);
       await page.getByRole("heading", { name: "There is no such repository" }).waitFor();
       t.equal(await page.getByRole("link", { name: "Commits" }).count(), 0, "it has no other pages");
+      t.equal(await page.evaluate("wrongFrames"), 0, "and is not shown with them for a moment");
       for (const [path, heading] of [
         ["/-/blob/none", "There is no such file"],
         ["@none", "There is no such revision"],

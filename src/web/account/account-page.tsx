@@ -1,5 +1,5 @@
 import { forgetKeptLists } from "../ui/kept-list.js";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { beginLink, sendForm } from "../api/api-error.js";
 import { useGraphql } from "../api/use-graphql.js";
 import { address } from "../route/router.js";
@@ -30,7 +30,7 @@ export function AccountPage() {
   const { pathname } = address.value;
   const name = decodeURIComponent(/^\/users\/([^/]+)\//.exec(pathname)?.[1] ?? "") || viewer.name;
   const used = useGraphql("Account", accountQuery, { name });
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = "Settings · Trawl";
   }, []);
   if (name === "")

@@ -1,6 +1,6 @@
 import "./admin.css";
 import type { ComponentType } from "preact";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { type AdminPart, adminParts, adminPath } from "../../model/web-page.js";
 import { address } from "../route/router.js";
 import { viewer } from "../route/viewer.js";
@@ -37,7 +37,7 @@ export function AdminPage() {
   const { pathname } = address.value;
   const name = adminParts.find((part) => adminPath(part) === pathname);
   const [title, Part] = name === undefined ? missingPart : parts[name];
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = `${title} · Administration · Trawl`;
   }, [title]);
   if (!viewer.isSiteAdmin)

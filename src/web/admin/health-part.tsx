@@ -1,4 +1,4 @@
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { request } from "../api/api-error.js";
 import { useGraphql } from "../api/use-graphql.js";
@@ -85,7 +85,7 @@ export function HealthPart() {
 /** What load balancers are told. */
 function Readiness() {
   const text = useSignal("");
-  useEffect(() => {
+  useLayoutEffect(() => {
     const stop = new AbortController();
     request("/readyz", { signal: stop.signal })
       .then((response) => response.text())

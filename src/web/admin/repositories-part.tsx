@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { graphql } from "../api/graphql.js";
 import { useGraphql } from "../api/use-graphql.js";
 import { ActionError, ConfirmButton, useAction } from "../ui/action.js";
@@ -72,7 +72,7 @@ export function RepositoriesPart() {
   const { answer, retry } = used;
   const nodes = answer.kind === "ready" ? (answer.value.repositories?.nodes ?? []) : [];
   const isBusy = nodes.some(({ mirrorInfo }) => mirrorInfo.cloneInProgress);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isBusy) return undefined;
     const pending = callAfter(refreshMs, retry);
     return () => pending.cancel();

@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import type { PagePath } from "../../model/page-path.js";
 import type { UsedAnswer } from "../api/use-graphql.js";
 import { Found, State } from "../ui/states.js";
@@ -35,7 +35,7 @@ export function FoundCommit<Commit>({ path, used, what, children }: FoundCommitP
 export const missingName = signal("");
 
 export function MissingRepository({ name }: { readonly name: string }) {
-  useEffect(() => {
+  useLayoutEffect(() => {
     missingName.value = name;
     return () => {
       missingName.value = "";

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { type PagePath, pageUrl, repositoryUrl } from "../../model/page-path.js";
 import { missingName } from "./found.js";
 import { RevisionMenu } from "./revision-menu.js";
@@ -16,7 +16,7 @@ interface FrameProps {
 /** What all pages of a repository have: where one is, and the way to the other pages. */
 export function RepositoryFrame({ path, children }: FrameProps) {
   const { name } = path;
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = `${path.path === "" ? "" : `${path.path} · `}${name} · Trawl`;
   }, [name, path.path]);
   return (

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { type PagePath, pageUrl, repositoryUrl } from "../../model/page-path.js";
 import { useGraphql } from "../api/use-graphql.js";
 import { callAfter, typingPauseMs } from "../ui/delay.js";
@@ -31,10 +31,10 @@ export function RevisionMenu({ path }: { readonly path: PagePath }) {
   const isOpen = useSignal(false);
   const { name, revision } = path;
   const isCommit = /^[0-9a-f]{40,64}$/.test(revision);
-  useEffect(() => {
+  useLayoutEffect(() => {
     isOpen.value = false;
   }, [name, revision, path.path, isOpen]);
-  useEffect(
+  useLayoutEffect(
     () =>
       addKeys([
         {
@@ -77,7 +77,7 @@ function RevisionList({ path }: { readonly path: PagePath }) {
   const used = useGraphql("Revisions", revisionsQuery, { name, revision, path: shownPath, query: asked.value });
   useLayoutEffect(() => field.current?.focus(), []);
   const typed = text.value;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const pending = callAfter(typingPauseMs, () => {
       asked.value = typed;
     });

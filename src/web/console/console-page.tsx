@@ -1,6 +1,6 @@
 import "./console.css";
 import { useSignal } from "@preact/signals";
-import { useEffect, useMemo } from "preact/hooks";
+import { useLayoutEffect, useMemo } from "preact/hooks";
 import { callAfter } from "../ui/delay.js";
 import { Editor } from "../editor/editor.js";
 import { jsonLanguage, jsonLint } from "../editor/json-language.js";
@@ -23,7 +23,7 @@ export function ConsolePage() {
   const side = useSignal<Side>(window.innerWidth > 900 ? "examples" : "none");
   const history = useSignal(useMemo(readHistory, []));
   const shownType = useSignal("Query");
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = "API console · Trawl";
     return () => run.stop();
   }, [run]);
@@ -79,7 +79,7 @@ function useConsoleState() {
     [],
   );
   const state = useSignal<ConsoleState>(initial);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const follow = (): void => {
       state.value = readConsoleHash(window.location.hash) ?? state.peek();
     };
@@ -87,7 +87,7 @@ function useConsoleState() {
     return () => window.removeEventListener("hashchange", follow);
   }, [state]);
   const shown = state.value;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const pending = callAfter(hashPauseMs, () => {
       const { pathname, search } = window.location;
       window.history.replaceState(null, "", `${pathname}${search}${writeConsoleHash(shown)}`);

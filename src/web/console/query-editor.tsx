@@ -1,7 +1,7 @@
 import { updateSchema, graphql } from "cm6-graphql";
 import type { EditorView } from "@codemirror/view";
 import { useSignal } from "@preact/signals";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { Editor } from "../editor/editor.js";
 import { Notice } from "../ui/states.js";
 import { loadSchema } from "./console-run.js";
@@ -30,7 +30,7 @@ export function QueryEditor({ text, token, change, start, showType }: QueryEdito
     [],
   );
   const wanted = round.value;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const stop = new AbortController();
     loadSchema(token, stop.signal).then(
       (schema) => {

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { schemaTypes } from "virtual:schema";
 import { address } from "../route/router.js";
 import { addKeys } from "../ui/keys.js";
@@ -22,13 +22,13 @@ const link: TypeLink = (name, children) => (known.has(name) ? <a href={`#${name}
 export function SchemaPage() {
   const filter = useSignal("");
   const { hash } = address.value;
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = "API schema · Trawl";
     return addKeys([
       { key: "f", what: "Find a type or a field", act: () => document.getElementById("schema-filter")?.focus() },
     ]);
   }, []);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const target = document.getElementById(hash.slice(1));
     target?.scrollIntoView();
   }, [hash]);

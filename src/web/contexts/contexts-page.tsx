@@ -1,6 +1,6 @@
 import "../ui/lists-and-forms.css";
 import { unescapeUrlPart } from "../../base/path-text.js";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { useGraphql } from "../api/use-graphql.js";
 import { address } from "../route/router.js";
 import { viewer } from "../route/viewer.js";
@@ -19,7 +19,7 @@ import { ActionError, useAction } from "../ui/action.js";
 /** `/contexts`, `/contexts/new` and `/contexts/SPEC`. */
 export function ContextsPage() {
   const spec = unescapeUrlPart(address.value.pathname.slice("/contexts".length).replace(/^\//, ""));
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = `${spec === "" ? "Search contexts" : spec === "new" ? "New context" : spec} · Trawl`;
   }, [spec]);
   return (

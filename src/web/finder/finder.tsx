@@ -1,6 +1,6 @@
 import "./finder.css";
 import { batch, type Signal, useSignal, useSignalEffect } from "@preact/signals";
-import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { escapeRegexp } from "../../base/text.js";
 import { type PagePath, pageUrl, readPagePath, repositoryUrl } from "../../model/page-path.js";
 import { loadPart } from "../route/load-part.js";
@@ -85,8 +85,8 @@ function Search({ scope, place }: SearchProps) {
   const groups = found.value;
   const items = listItems(groups);
   const chosenIndex = indexOfChosen(chosen.value, items);
-  useEffect(() => field.current?.focus(), [scope]);
-  useEffect(() => {
+  useLayoutEffect(() => field.current?.focus(), [scope]);
+  useLayoutEffect(() => {
     document.getElementById(itemId(chosenIndex))?.scrollIntoView({ block: "nearest" });
   }, [chosenIndex]);
   const step = (count: number): void => {
@@ -336,16 +336,16 @@ function useSources(place: Place | undefined, scope: FinderScope, text: Signal<s
   const wantsFiles = wants(scope, "files") && place !== undefined;
   const wantsSymbols = wants(scope, "symbols");
   const wantsRepositories = wants(scope, "repositories");
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!wantsFiles) return undefined;
     return read((signal) => readFileNames(place, signal), files);
   }, [wantsFiles, place?.name, place?.revision]);
   const typed = text.value.trim();
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!wantsRepositories) return undefined;
     return read((signal) => repositoryNames.read(typed, signal), repositories, typingPauseMs);
   }, [wantsRepositories, typed]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!wantsSymbols || typed === "" || typed.includes("/")) {
       batch(() => {
         symbols.value.value = undefined;

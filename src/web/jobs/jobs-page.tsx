@@ -1,6 +1,6 @@
 import "../ui/lists-and-forms.css";
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { graphql } from "../api/graphql.js";
 import { useGraphql } from "../api/use-graphql.js";
 import { address } from "../route/router.js";
@@ -26,7 +26,7 @@ const createMutation = "mutation CreateSearchJob($query: String!) { createSearch
 
 /** `/search-jobs`: exhaustive searches in the background. `?q=QUERY` fills in the query. */
 export function JobsPage() {
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = "Search jobs · Trawl";
   }, []);
   if (viewer.name === "")
@@ -50,7 +50,7 @@ function Jobs() {
   const query = useSignal(address.peek().searchParams.get("q") ?? "");
   const nodes = answer.kind === "ready" ? answer.value.searchJobs.nodes : [];
   const isActive = nodes.some((job) => !hasEnded(job));
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isActive) return;
     const next = callAfter(document.visibilityState === "visible" ? pollMs : hiddenPollMs, retry);
     return () => next.cancel();

@@ -1,6 +1,6 @@
 import "../ui/lists-and-forms.css";
 import { unescapeUrlPart } from "../../base/path-text.js";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { useGraphql } from "../api/use-graphql.js";
 import { address } from "../route/router.js";
 import { serverTimeMs, viewer } from "../route/viewer.js";
@@ -14,7 +14,7 @@ import { ActionError, useAction } from "../ui/action.js";
 export function OrganizationsPage() {
   const [, kind, given, invitation] = address.value.pathname.split("/");
   const name = unescapeUrlPart(given ?? "");
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = `${name || (kind === "teams" ? "Teams" : "Organizations")} · Trawl`;
   }, [name, kind]);
   if (viewer.name === "")

@@ -1,6 +1,6 @@
 import "./query-field.css";
 import { type Signal, useSignal } from "@preact/signals";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { loadPart } from "../route/load-part.js";
 import { address, navigate, page } from "../route/router.js";
 import { callAfter } from "../ui/delay.js";
@@ -34,7 +34,10 @@ export function QueryField() {
   useAddress();
   const query = typedQuery.value;
   const problem = useProblem(query);
-  useEffect(() => addKeys([{ key: "/", what: "Go to the search field", act: () => field.current?.select() }]), []);
+  useLayoutEffect(
+    () => addKeys([{ key: "/", what: "Go to the search field", act: () => field.current?.select() }]),
+    [],
+  );
   const run = (): void => {
     completion.close();
     if (query.text.trim() !== "") navigate(addressOfQuery(query));
@@ -168,7 +171,7 @@ function useAddress(): void {
 /** What is wrong with the query, once nothing was typed for a while. */
 function useProblem({ text, patternType }: QueryState): Signal<QueryProblem | undefined> {
   const problem = useSignal<QueryProblem | undefined>(undefined);
-  useEffect(() => {
+  useLayoutEffect(() => {
     problem.value = undefined;
     if (text === "") return undefined;
     let isCurrent = true;
@@ -324,7 +327,7 @@ interface ListProps {
 function CompletionList({ state, onTake }: ListProps) {
   const list = useRef<HTMLDivElement>(null);
   const chosen = state.chosen.value;
-  useEffect(() => {
+  useLayoutEffect(() => {
     list.current?.children[chosen]?.scrollIntoView({ block: "nearest" });
   }, [chosen]);
   if (state.list.value.length === 0) return null;

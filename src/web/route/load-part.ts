@@ -1,5 +1,5 @@
 import { signal, useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { ApiError, requestDocument } from "../api/api-error.js";
 
 /** Whether the server has other pages than this one, because it was upgraded while this one was open. */
@@ -31,7 +31,7 @@ export async function loadPart<T>(load: () => Promise<T>): Promise<T> {
 /** A part of the page that is loaded when it is wanted; after a failure, when it is wanted again. */
 export function usePart<T>(isWanted: boolean, load: () => Promise<T>): { readonly part?: T; readonly error?: unknown } {
   const state = useSignal<{ readonly part?: T; readonly error?: unknown }>({});
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isWanted || state.peek().part !== undefined) return;
     state.value = {};
     loadPart(load).then(

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { graphql } from "../api/graphql.js";
 import { ErrorText, Notice } from "../ui/states.js";
 import { type QueryState, wholeText } from "../query/query-state.js";
@@ -25,7 +25,7 @@ const saveMutation = `mutation SaveSearch($owner: ID!, $description: String!, $q
 export function SaveDialog({ text, close }: SaveDialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const error = useSignal<unknown>(undefined);
-  useEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   const save = async (description: string): Promise<void> => {
     try {
       const { currentUser } = await graphql("SaveSearchOwner", ownerQuery, {});

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useId } from "preact/hooks";
+import { useId, useLayoutEffect } from "preact/hooks";
 import { graphql } from "../api/graphql.js";
 import { useGraphql } from "../api/use-graphql.js";
 import { callAfter } from "../ui/delay.js";
@@ -179,7 +179,7 @@ const rereadMs = 500;
 
 /** Reads again what waits, until it was delivered or given up. */
 function Reread({ value, act }: { readonly value: unknown; readonly act: () => void }) {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const next = callAfter(rereadMs, act);
     return () => next.cancel();
   }, [value]);

@@ -1,7 +1,7 @@
 import "./search-page.css";
 import "./results.css";
 import type { JSX } from "preact";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { queryOfAddress } from "../query/query-state.js";
 import type { StreamMatch } from "../../model/stream-events.js";
 import { address, arrival, navigate } from "../route/router.js";
@@ -24,10 +24,10 @@ export function SearchPage() {
   const run = currentRun.value;
   // The first search begins, and its list is there, before the browser paints.
   useLayoutEffect(followAddress, []);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (run !== undefined) document.title = `${run.query.text} · Trawl`;
   }, [run]);
-  useEffect(
+  useLayoutEffect(
     () =>
       addKeys([
         { key: "j", what: "Next result", act: () => stepToResult(1) },

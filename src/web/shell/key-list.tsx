@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { keyListOpen, pageKeys, type PageKey } from "../ui/keys.js";
 
 /** The keys that work inside a component which has the focus. */
@@ -12,7 +12,7 @@ const otherKeys: readonly (readonly [key: string, what: string])[] = [
 export function KeyList() {
   const dialog = useRef<HTMLDialogElement>(null);
   const isOpen = keyListOpen.value;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (isOpen) dialog.current?.showModal();
     else dialog.current?.close();
   }, [isOpen]);

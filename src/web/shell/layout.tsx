@@ -1,7 +1,7 @@
 import "./layout.css";
 import { signal, type Signal } from "@preact/signals";
 import type { ComponentChildren, ComponentType } from "preact";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { themeCookie, type WebPageName } from "../../model/web-page.js";
 import { QueryField } from "../query/query-field.js";
 import { type FinderScope, finderScope } from "../finder/finder-state.js";
@@ -45,7 +45,7 @@ export function Layout({ pages }: { readonly pages: PageLoaders }) {
 /** The list of keys is loaded when it is first opened. */
 function Keys() {
   const list = usePart(keyListOpen.value, () => import("./key-list.js"));
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (list.error !== undefined) keyListOpen.value = false;
   }, [list.error]);
   return list.part === undefined ? null : <list.part.KeyList />;
@@ -54,11 +54,11 @@ function Keys() {
 /** So is what finds files, symbols and repositories by their names. */
 function FinderDialog() {
   const finder = usePart(finderScope.value !== undefined, () => import("../finder/finder.js"));
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (finder.error !== undefined) finderScope.value = undefined;
   }, [finder.error]);
-  useEffect(() => holdKeysWhile(() => finderScope.peek() !== undefined), []);
-  useEffect(() => addKeys([findKey("t", "Find a file", "files"), findKey("Ctrl-K", "Find by name", "all")]), []);
+  useLayoutEffect(() => holdKeysWhile(() => finderScope.peek() !== undefined), []);
+  useLayoutEffect(() => addKeys([findKey("t", "Find a file", "files"), findKey("Ctrl-K", "Find by name", "all")]), []);
   return finder.part === undefined ? null : <finder.part.Finder />;
 }
 
@@ -74,7 +74,7 @@ function findKey(key: string, what: string, scope: FinderScope): PageKey {
 
 function Page({ pages }: { readonly pages: PageLoaders }) {
   const name = page.value?.name;
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = "Trawl";
   }, [name]);
   if (name === undefined)

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { sendForm } from "../api/api-error.js";
 import { address } from "../route/router.js";
 import { viewer } from "../route/viewer.js";
@@ -116,7 +116,7 @@ function enter(): void {
 }
 
 function useTitle(title: string): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = `${title} · Trawl`;
   }, [title]);
 }

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren, RefObject } from "preact";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { withoutReordering, withoutSuffix } from "../../../base/text.js";
 import { graphql } from "../../api/graphql.js";
 import { ActionError, useAction } from "../../ui/action.js";
@@ -169,7 +169,7 @@ function MoreButton({ text, about, act }: MoreButtonProps) {
 /** Whether the table is in sight, or has been: what is far away gets neither colours nor marks. */
 function useSeen(panel: RefObject<HTMLElement | null>): boolean {
   const isSeen = useSignal(false);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (panel.current === null) return undefined;
     const observer = new IntersectionObserver(
       (entries) => {
@@ -196,7 +196,7 @@ function useDiffTokens(
   reader: TokenReader,
 ): DiffTokens {
   const found = useSignal<DiffTokens>([]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (hunks === null || !isSeen) return;
     const made = hunks.map((): { -readonly [Side in keyof HunkTokens]: HunkTokens[Side] } => ({
       older: [],

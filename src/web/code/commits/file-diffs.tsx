@@ -1,6 +1,6 @@
 import "./diff.css";
 import { useSignal } from "@preact/signals";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { UsedAnswer } from "../../api/use-graphql.js";
 import { address, navigate } from "../../route/router.js";
 import { ActionError, useAction } from "../../ui/action.js";
@@ -55,7 +55,7 @@ export function FileDiffs({ name, used, readMore }: FileDiffsProps) {
       show({ form: other, ignoresSpace });
     },
   };
-  useEffect(
+  useLayoutEffect(
     () =>
       addKeys([
         { key: "j", what: "Next changed file", act: () => stepToFile(section.current, 1) },
@@ -97,7 +97,7 @@ const narrow = window.matchMedia("(max-width: 44rem)");
 
 function useNarrow(): boolean {
   const isNarrow = useSignal(narrow.matches);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const look = (): void => {
       isNarrow.value = narrow.matches;
     };
@@ -123,7 +123,7 @@ interface FileListProps extends Pick<FileDiffsProps, "name" | "readMore"> {
 
 function FileList({ name, list, form, readMore }: FileListProps) {
   const reader = useMemo(() => new TokenReader(), []);
-  useEffect(() => () => reader.close(), [reader]);
+  useLayoutEffect(() => () => reader.close(), [reader]);
   const added = useSignal<readonly FileDiffList[]>([]);
   const action = useAction();
   const lists = [list, ...added.value];

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import type { PagePath } from "../../../model/page-path.js";
 import { useGraphql } from "../../api/use-graphql.js";
 import { FoundCommit } from "../found.js";
@@ -22,7 +22,7 @@ const historyQuery = `query History($name: String!, $revision: String!, $path: S
 export function HistoryPage({ path }: { readonly path: PagePath }) {
   const { name, revision } = path;
   const cursors = useSignal<readonly (string | null)[]>([null]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     cursors.value = [null];
   }, [name, revision, path.path, cursors]);
   return (

@@ -8,7 +8,7 @@ import { formatAmount, formatBytes, formatCount } from "../../ui/numbers.js";
 import { When } from "../../route/when.js";
 import { Readme } from "./readme.js";
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { graphql } from "../../api/graphql.js";
 import { painted } from "../../ui/delay.js";
 
@@ -316,7 +316,7 @@ async function readPage(
 /** The newest commit that changed each entry of a directory, by its name, as they become known. */
 function useLastCommits({ name, oid, path }: Directory): FoundCommits {
   const found = useSignal(nothing);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const stop = new AbortController();
     found.value = nothing;
     const ask = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { decodedTextUrl, type PagePath, pageTextBytesMax, pageTextUrl, pageUrl } from "../../../model/page-path.js";
 import { type Answer, useAnswer, useGraphql } from "../../api/use-graphql.js";
 import { FoundCommit } from "../found.js";
@@ -57,7 +57,7 @@ interface WithoutTextProps {
 /** What a page says while it has no text. */
 function WithoutText({ path, entry, error }: WithoutTextProps) {
   const isDirectory = entry?.isDirectory === true;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (isDirectory) navigate(directoryUrl(path, path.path), "replace");
   }, [isDirectory, path]);
   if (entry === null)

@@ -1,5 +1,5 @@
 import { type Signal, useSignal } from "@preact/signals";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { copyRefusal, copyText } from "../../ui/copy.js";
 import { callAfter } from "../../ui/delay.js";
 import { useDropDown } from "../../ui/drop-down.js";
@@ -65,7 +65,7 @@ export function CopyMenu({ forms }: CopyMenuProps) {
 /** The key that asks for the number of a line, and selects it. */
 export function GoToLine({ lineCount }: { readonly lineCount: number }) {
   const isOpen = useSignal(false);
-  useEffect(
+  useLayoutEffect(
     () => addKeys([{ key: "l", what: "Go to a line of the file", act: () => (isOpen.value = true) }]),
     [isOpen],
   );

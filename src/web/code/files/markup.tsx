@@ -1,5 +1,5 @@
 import { type ComponentChild, h } from "preact";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { unescapeUrlPart } from "../../../base/path-text.js";
 import { mediaUrl, type PagePath, pageUrl } from "../../../model/page-path.js";
 import { address } from "../../route/router.js";
@@ -42,7 +42,7 @@ export function SafeMarkup({ html, path, file }: MarkupProps) {
   const { name, revision } = path;
   const host = useRef<HTMLDivElement>(null);
   const { hash } = address.value;
-  useEffect(() => {
+  useLayoutEffect(() => {
     // The browser looked for the place before the text was here; in links from elsewhere it has no prefix.
     const wanted = unescapeUrlPart(hash.slice(1));
     if (wanted === "") return;

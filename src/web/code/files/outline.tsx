@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { PagePath } from "../../../model/page-path.js";
 import { useGraphql } from "../../api/use-graphql.js";
 import { address } from "../../route/router.js";
@@ -52,7 +52,7 @@ function OutlineList({ all, text, view }: OutlineListProps) {
   // Also while it is left out: then none is marked.
   const reading = known[useReadItem(known, view)];
   const read = reading === undefined ? -1 : items.indexOf(reading);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const host = list.current?.parentElement;
     const item = list.current?.children[read];
     if (host === null || host === undefined || !(item instanceof HTMLElement)) return;
@@ -94,7 +94,7 @@ function OutlineList({ all, text, view }: OutlineListProps) {
 /** The index of the item at the top of the window, which changes as one scrolls. */
 function useReadItem(items: readonly OutlineItem[], view: FileView | undefined): number {
   const read = useSignal(-1);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (view === undefined) return undefined;
     let frame = 0;
     const look = (): void => {

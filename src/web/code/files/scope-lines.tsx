@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { PagePath } from "../../../model/page-path.js";
 import { graphql } from "../../api/graphql.js";
 import type { Operations } from "../../api/operation-types.js";
@@ -39,12 +39,12 @@ export function ScopeLines({ path, text, view }: ScopeLinesProps) {
   const scopes = useScopes(path, lines);
   const shown = useSignal<readonly number[]>([]);
   const isColoured = useSignal(false);
-  useEffect(() => {
+  useLayoutEffect(() => {
     view.whenHighlighted = () => {
       isColoured.value = true;
     };
   }, [view, isColoured]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     let frame = 0;
     const look = (): void => {
       frame = 0;
@@ -102,7 +102,7 @@ function ScopeCode({ view, line, isColoured }: ScopeCodeProps) {
 /** Asked for once: without an answer there are none, and the text is read as well. */
 function useScopes({ name, revision, path }: PagePath, lines: readonly string[]): readonly Scope[] {
   const scopes = useSignal<readonly Scope[]>([]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const stop = new AbortController();
     readSymbols({ name, revision, path }, stop.signal).then(
       (symbols) => {

@@ -1,6 +1,6 @@
 import { type Signal, useSignal } from "@preact/signals";
 import type { RefObject } from "preact";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { PagePath } from "../../../model/page-path.js";
 import { address, navigate } from "../../route/router.js";
 import { painted } from "../../ui/delay.js";
@@ -52,7 +52,7 @@ export function useFileView(path: PagePath, text: string, host: RefObject<HTMLDi
   }, [name, revision, file, text, view, error, word, host]);
   const at = address.value;
   const before = useRef(at);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const range = readLineRange(at);
     view.value?.select(range);
     // What else has changed in the address, such as blame, leaves the text where it is.
@@ -68,7 +68,7 @@ export function useFileView(path: PagePath, text: string, host: RefObject<HTMLDi
 export function useNames(view: Signal<FileView | undefined>): Signal<NameParts | undefined> {
   const parts = useSignal<NameParts | undefined>(undefined);
   const isShown = view.value !== undefined;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isShown) return;
     void painted()
       .then(() => loadPart(() => import("../names/names.js")))
@@ -107,7 +107,7 @@ export function useBlame(path: PagePath, view: Signal<FileView | undefined>, err
   const set = (isOn: boolean): void => navigate(withSwitch(address.peek(), blameSwitch, isOn), "replace");
   const isWanted = hasSwitch(address.value, blameSwitch);
   const shown = view.value;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isWanted || shown === undefined) return undefined;
     let isLeft = false;
     error.value = undefined;
@@ -146,7 +146,7 @@ export interface FileActions {
 
 /** The keys of a file; `file` changes with it. */
 export function useFileKeys(actions: FileActions, file: string): void {
-  useEffect(
+  useLayoutEffect(
     () =>
       addKeys([
         { key: "y", what: "Go to the permanent address of the file", act: actions.permalink },

@@ -2,7 +2,7 @@ import "./file.css";
 import { scrollable } from "../../ui/element.js";
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { type PagePath, pageUrl } from "../../../model/page-path.js";
 import { useGraphql } from "../../api/use-graphql.js";
 import { address, navigate } from "../../route/router.js";
@@ -51,7 +51,7 @@ export function TextFile({ path, text, oid }: TextFileProps) {
   const range = readLineRange(address.value);
   const permalink = oid && new URL(permanentUrl(path, oid), address.value).href;
   const lineMenu = usePart(range !== undefined && view.value !== undefined, () => import("./line-menu.js"));
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (lineMenu.part !== undefined) view.value?.showMenuButton();
   }, [lineMenu.part, view.value]);
   // They come after what is more urgent.

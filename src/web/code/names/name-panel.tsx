@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { signal, useSignal } from "@preact/signals";
 import { wholeWord } from "../../../base/text.js";
 import type { PagePath } from "../../../model/page-path.js";
@@ -61,7 +61,7 @@ export function NamePanel() {
   const box = useRef<HTMLElement>(null);
   const shown = panel.value;
   const isReady = shown?.answer.kind === "ready";
-  useEffect(() => {
+  useLayoutEffect(() => {
     // Those who came by a key go on from here.
     if (isReady) box.current?.querySelector<HTMLElement>(".name-list a")?.focus({ preventScroll: true });
   }, [isReady, shown?.place, shown?.part]);

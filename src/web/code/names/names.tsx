@@ -1,6 +1,6 @@
 import "./names.css";
 import { type Signal, useSignal } from "@preact/signals";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { PagePath } from "../../../model/page-path.js";
 import { address, navigate } from "../../route/router.js";
 import { callAfter, painted, type PendingCall } from "../../ui/delay.js";
@@ -49,7 +49,7 @@ export function Names({ path, host, reveal, lineCount }: NamesProps) {
     names.current = reader;
     return () => reader.close();
   }, [path.name, path.revision, path.path, host, lineCount]);
-  useEffect(
+  useLayoutEffect(
     () =>
       addKeys([
         { key: "]", what: "Next name in the file", act: () => names.current?.step(1) },

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { type PagePath, pageUrl } from "../../../model/page-path.js";
 import { addKeys } from "../../ui/keys.js";
 import { ErrorText } from "../../ui/states.js";
@@ -13,14 +13,14 @@ export function FileTree({ path }: { readonly path: PagePath }) {
   const list = useRef<HTMLDivElement>(null);
   const focused = useSignal("");
   const rows = tree.rows(shown);
-  useEffect(() => {
+  useLayoutEffect(() => {
     tree.refresh();
     tree.reveal(shown);
     focused.value = shown;
   }, [tree, shown, focused]);
-  useEffect(() => tree.load());
+  useLayoutEffect(() => tree.load());
   const isThere = rows.some((row) => row.kind === "entry" && row.entry.path === shown);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const host = list.current;
     const row = host?.querySelector<HTMLElement>('[aria-current="page"]');
     // The page itself stays where it is.
@@ -68,7 +68,7 @@ export function FileTree({ path }: { readonly path: PagePath }) {
 
 /** The key that shows the tree and goes to it. */
 export function useTreeKey(): void {
-  useEffect(
+  useLayoutEffect(
     () =>
       addKeys([
         {

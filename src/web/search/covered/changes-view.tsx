@@ -1,4 +1,4 @@
-import { useEffect, useMemo } from "preact/hooks";
+import { useLayoutEffect, useMemo } from "preact/hooks";
 import type { MatchChange } from "../../../model/match-change.js";
 import { pageUrl } from "../../../model/page-path.js";
 import type { QueryState } from "../../query/query-state.js";
@@ -23,10 +23,10 @@ interface ChangesProps {
 /** The matches that came, went or moved, as they become known. */
 export function ChangesView({ query, since, isWatch }: ChangesProps) {
   const run = useMemo(() => new ChangeRun(query, since, isWatch), [query, since, isWatch]);
-  useEffect(() => () => run.close(), [run]);
+  useLayoutEffect(() => () => run.close(), [run]);
   const { state, counts, changes, comparedMs, alert, error } = run;
   const count = counts.value.came + counts.value.went + counts.value.moved;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isWatch || count === 0) return undefined;
     const { title } = document;
     document.title = `(${count}) ${title}`;

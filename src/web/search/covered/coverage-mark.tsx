@@ -1,4 +1,4 @@
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { loadPart } from "../../route/load-part.js";
 import { address, navigate } from "../../route/router.js";
 import { callAfter } from "../../ui/delay.js";
@@ -20,7 +20,7 @@ export function CoverageMark({ run }: { readonly run: SearchRun }) {
   const { skipped = [], durationMs = 0 } = run.progress.value ?? {};
   const isCut = skipped.some(({ reason, severity }) => reason.endsWith("-limit") || severity === "warn");
   const isCheap = durationMs <= cheapMs && !isCut;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!((isDone && (isOpen || isCheap)) || (isStopped && isOpen))) return undefined;
     let stop = (): void => undefined;
     let isLeft = false;

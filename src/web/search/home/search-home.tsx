@@ -1,7 +1,7 @@
 import "./search-home.css";
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren, ComponentType } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { useGraphql } from "../../api/use-graphql.js";
 import { forgetSearches, keptSearches } from "../../query/kept-searches.js";
 import { allFilterHelp } from "../../query/query-help.js";
@@ -36,7 +36,7 @@ const refreshMsMax = 30_000;
 
 /** `/search` without a query: what is here, what was searched, and what can be asked. */
 export function SearchHome() {
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = "Trawl";
   }, []);
   const { answer, retry } = useGraphql("SearchHome", homeQuery, { isSignedIn: viewer.name !== "" });
@@ -44,7 +44,7 @@ export function SearchHome() {
   const found = data?.repositories ?? undefined;
   const isBusy = found?.nodes.some(isChanging) === true;
   const waitMs = useRef(refreshMs);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isBusy) return undefined;
     const pending = callAfter(waitMs.current, retry);
     waitMs.current = Math.min(refreshMsMax, waitMs.current * 1.2);
@@ -103,7 +103,7 @@ function Recent() {
 /** Those for languages follow once it is known which there are. */
 function Examples({ repository }: { readonly repository: string | undefined }) {
   const languages = useSignal<readonly string[]>([]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     void readLanguages().then((found) => {
       languages.value = found;
     });
