@@ -212,7 +212,7 @@ export class ShardSnapshot {
     return { bytes: isCopy ? Buffer.from(found) : found, isCopy };
   }
 
-  #get(database: Database<Buffer, number>, id: number): Buffer | undefined {
+  #get(database: BinaryValues, id: number): Buffer | undefined {
     if (this.#transaction === undefined) throw new TrawlError("internal", "read from a closed shard snapshot");
     // LMDB would abort the process: it asserts that its first pages are valid.
     if (this.#guard.isHeadLost) throw unreadable(id, "the first pages of the store cannot be read");
@@ -224,10 +224,8 @@ export class ShardSnapshot {
     }
   }
 
-  #read(database: Database<Buffer, number>, id: number, transaction: Transaction): Buffer | undefined {
-    const read: (id: number, options: { transaction: Transaction }) => Buffer | undefined =
-      database.getBinaryFast.bind(database);
-    const found = read(id, { transaction });
+  #read(database: BinaryValues, id: number, transaction: Transaction): Buffer | undefined {
+    const found = database.getBinaryFast(id, { transaction });
     // A small value is returned as a view of the whole shared buffer, of which only the length marks the end.
     return found === undefined ? undefined : Buffer.from(found.buffer, found.byteOffset, found.length);
   }
@@ -237,6 +235,11 @@ export class ShardSnapshot {
     this.#transaction?.done();
     this.#transaction = undefined;
   }
+}
+
+/** A database of LMDB, with an option of `getBinaryFast` that its types do not have. */
+interface BinaryValues {
+  getBinaryFast(id: number, options: { readonly transaction: Transaction }): Buffer | undefined;
 }
 
 /** Whether the bytes are in LMDB's map, not in the buffer that the next read overwrites: lmdb marks its views. */

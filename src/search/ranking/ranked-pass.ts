@@ -98,7 +98,8 @@ export class RankedPass {
   #hasFailed = false;
   /** The slice that one of the tasks may write; undefined if results are not sent, or say how they were scored. */
   #writtenSlice: number | undefined;
-  readonly #board: SharedArrayBuffer;
+  /** Undefined before a thread needs it: many searches may wait for a thread. */
+  #board: SharedArrayBuffer | undefined;
   #resolve: () => void = () => undefined;
 
   constructor(search: PassSearch, work: SlicedWork) {
@@ -107,7 +108,6 @@ export class RankedPass {
     this.#isAlone = mayBeSmall(work) || mustStayAlone(search.environment.scheduler, search.lane);
     const budget = shareBudget(search.sharedShards ?? work.rows.length, work.options);
     this.#budget = { ...budget, keptMatches: search.keptMatches ?? budget.keptMatches };
-    this.#board = takeBoard();
   }
 
   /** Never rejects. */
@@ -125,7 +125,8 @@ export class RankedPass {
         for (let i = 0; i < sliceCount; i++) this.#schedule();
       });
     // A thread that was lost may not have ended yet.
-    if (!this.#hasFailed && spareBoards.length < spareBoardsMax) spareBoards.push(this.#board);
+    if (this.#board !== undefined && !this.#hasFailed && spareBoards.length < spareBoardsMax)
+      spareBoards.push(this.#board);
     if (this.#written === undefined) this.#search.slices?.dropHeld();
     environment.pool.forget(-id);
     return this.#finish();
@@ -164,7 +165,7 @@ export class RankedPass {
         withParts: debug,
         writtenSlice: this.#writtenSlice,
         isApart: this.#isApart,
-        board: this.#board,
+        board: (this.#board ??= takeBoard()),
       });
       this.#take(result);
     } catch (error) {
