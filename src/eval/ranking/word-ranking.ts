@@ -21,6 +21,7 @@ import {
   type WordQuery,
 } from "../../native/kernel/ranking-kernel.js";
 import type { ControlBlock, StopCheck } from "../../protocol/control-block.js";
+import { rangesInPath } from "../../protocol/messages.js";
 import {
   type BestDocuments,
   compareOrigins,
@@ -30,13 +31,21 @@ import {
 } from "../../protocol/rank-messages.js";
 import { defaultCommitSeconds, type RepositorySummary } from "../../protocol/repository-summaries.js";
 import { noStats, type SearchOptions } from "../../protocol/search-options.js";
-import { type Leaf, requiredLiterals, type TextNode, type TextPlan, trigramBytes } from "../../query/plan/plan.js";
+import {
+  type FileFilter,
+  type Leaf,
+  type PathFilter,
+  requiredLiterals,
+  type TextNode,
+  type TextPlan,
+  trigramBytes,
+} from "../../query/plan/plan.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
 import { nameTexts } from "../../shard/symbols/name-texts.js";
 import type { SymbolReader } from "../../shard/symbols/symbol-reader.js";
 import { FileFilters } from "../match/file-filters.js";
 import { findPathTrigrams, holdsFoldException } from "../match/path-match.js";
-import { lineMatchCountMax } from "../match/rows.js";
+import { lineMatchCountMax, Rows } from "../match/rows.js";
 import { type RankedRepository, SearchedRevisions } from "../match/searched-revisions.js";
 import { bitsMax, findNameKeys, findWords } from "./query-words.js";
 import { kindFactor } from "./score.js";
@@ -63,7 +72,8 @@ export interface WordSearch {
   readonly text: TextPlan;
   /** Whether a character beyond ASCII matches a letter of the query. */
   readonly reachesFurther: boolean;
-  readonly inPath: boolean;
+  /** Words that may also be in the path. */
+  readonly pathWords: number;
 }
 
 /**
@@ -88,7 +98,7 @@ export function findWordSearch(options: SearchOptions, kernel: Kernel): WordSear
     query: packQuery(text, leaves, literals),
     text,
     reachesFurther: leaves.some((leaf) => requiredLiterals(leaf).foldsOutsideAscii),
-    inPath: leaves.some(({ inPath }) => inPath),
+    pathWords: leaves.filter(({ inPath }) => inPath).length,
   };
 }
 
@@ -274,6 +284,8 @@ export function rankWords(
 interface RankedShardWords {
   readonly target: RankedTarget;
   readonly repositories: readonly RankedRepository[];
+  /** Filters of which each document has ranges in its path, in addition to those that the kernel finds; undefined if there are none. */
+  readonly highlights: FileFilters | undefined;
   readonly listed: ListedShard;
 }
 
@@ -283,16 +295,17 @@ function prepareShard(
   { search, options, kernel, stop }: WordRanker,
 ): RankedShardWords | undefined {
   const { reader, symbols, visibility } = target;
-  const { text, reachesFurther, inPath } = search;
+  const { text, reachesFurther, pathWords } = search;
   if (kernel.openRanked === undefined || !reader.hasPostings) return undefined;
   const revisions = new SearchedRevisions(reader, visibility, options.selections[0]);
   const repositories = revisions.searchedRepositories();
   if (repositories?.every(({ branches }) => branches === 0) !== false) return undefined;
   const filters = text.fileFilters.length === 0 ? undefined : new FileFilters(text.fileFilters, reader, kernel, stop);
-  if (filters?.hasHighlights === true) return undefined;
+  const highlights = filters?.hasHighlights === true ? filters : undefined;
+  if (highlights !== undefined && !(highlightsAll(search) && highlights.areRepeated())) return undefined;
   target.checkContent();
   const { pathsReachFurther, sections } = findSections(reader);
-  if (reachesFurther && (sections.foldPlaces.length > 2 * foldPlacesMax || (inPath && pathsReachFurther)))
+  if (reachesFurther && (sections.foldPlaces.length > 2 * foldPlacesMax || (pathWords > 0 && pathsReachFurther)))
     return undefined;
   const listed = {
     opened: openShard(reader, sections, symbols === undefined ? noSymbols : findSymbols(symbols), kernel.openRanked),
@@ -300,7 +313,19 @@ function prepareShard(
     repositories: orderRepositories(repositories),
     verdicts: filters?.verdicts() ?? noBytes,
   };
-  return { target, repositories, listed };
+  return { target, repositories, highlights, listed };
+}
+
+/**
+ * Whether each document that passes the filters has a range of them in its path, and those of words can be added without a
+ * search: ranges of one word do not overlap.
+ */
+function highlightsAll({ text, pathWords }: WordSearch): boolean {
+  return pathWords <= 1 && text.fileFilters.some((filter) => isHighlighted(filter) && !filter.analysis.matchesEmpty);
+}
+
+function isHighlighted(filter: FileFilter): filter is PathFilter {
+  return filter.kind === "path" && filter.highlighted && !filter.negated;
 }
 
 type OpenFunction = NonNullable<Kernel["openRanked"]>;
@@ -478,8 +503,8 @@ interface ReadOutput {
   found: number;
 }
 
-function readShard({ target, repositories }: RankedShardWords, read: ReadOutput): ShardBest {
-  const { reader, shard } = target;
+function readShard(ranked: RankedShardWords, read: ReadOutput): ShardBest {
+  const { shard } = ranked.target;
   const { kept, totals: words } = read.output;
   const first = read.totals;
   const candidateCount = words[first + rankTotals.candidateCount];
@@ -498,8 +523,7 @@ function readShard({ target, repositories }: RankedShardWords, read: ReadOutput)
     const rowCount = kept[at + 3];
     const length = rowCount === rangesUnknown ? 0 : 2 * (rowCount + kept[at + 4]);
     // Others of this call may be better than all that are kept.
-    if (kept[at + 1] >= words[0])
-      best.push(readDocument(reader, shard, repositories, kept.subarray(at, at + keptWordCount + length)));
+    if (kept[at + 1] >= words[0]) best.push(readDocument(ranked, kept.subarray(at, at + keptWordCount + length)));
     at += keptWordCount + length;
   }
   assert(at === read.kept + words[first + rankTotals.keptWords], "all that the kernel has written is read");
@@ -510,18 +534,14 @@ function readShard({ target, repositories }: RankedShardWords, read: ReadOutput)
     isComplete: isWhole && words[first + rankTotals.foundCount] === keptCount,
     keptCount,
     best,
-    found: words[first + rankTotals.isListed] === 1 ? readFound(read) : undefined,
+    found: words[first + rankTotals.isListed] === 1 ? readFound(ranked, read) : undefined,
     isWhole,
     stats,
   };
 }
 
-function readDocument(
-  reader: ShardReader,
-  shard: number,
-  repositories: readonly RankedRepository[],
-  words: Uint32Array,
-): RankedDocument {
+function readDocument({ target, repositories, highlights }: RankedShardWords, words: Uint32Array): RankedDocument {
+  const { reader, shard } = target;
   const [document, score, matchCount, rowCount] = words;
   assert(document < reader.documentCount, "a document that was ranked is one of the shard");
   const { summary } = repositories[reader.documentRepository[document]];
@@ -538,12 +558,40 @@ function readDocument(
     committedSeconds,
     repository,
     path: reader.path(document).toString("latin1"),
-    ranges: rowCount === rangesUnknown ? undefined : words.slice(keptWordCount - 2),
+    ranges:
+      rowCount === rangesUnknown ? undefined : readRanges(highlights, document, words.subarray(keptWordCount - 2)),
   };
 }
 
-function readFound(read: ReadOutput): Uint32Array {
+/** Reused for each document of a thread. */
+const pathRows = new Rows(64);
+
+/** A copy of the ranges of a document, with those that are highlighted in its path; undefined if these are too many. */
+function readRanges(
+  highlights: FileFilters | undefined,
+  document: number,
+  ranges: Uint32Array,
+): Uint32Array | undefined {
+  if (highlights === undefined) return ranges.slice();
+  const [rowCount, pathRowCount] = ranges;
+  const pathFrom = 2 + 2 * rowCount;
+  pathRows.clear();
+  pathRows.append(ranges.subarray(pathFrom), 0, pathRowCount);
+  highlights.addRows(document, pathRows);
+  pathRows.makeDisjoint(0);
+  if (rowCount + pathRows.count > keptRangesMax) return undefined;
+  const all = new Uint32Array(pathFrom + 2 * pathRows.count);
+  all.set(ranges.subarray(0, pathFrom));
+  all[1] = pathRows.count;
+  all.set(pathRows.words.subarray(0, 2 * pathRows.count), pathFrom);
+  return all;
+}
+
+function readFound({ highlights }: RankedShardWords, read: ReadOutput): Uint32Array {
   const from = read.found;
   read.found += 2 * read.output.totals[read.totals + rankTotals.listedCount];
-  return read.output.found.slice(from, read.found);
+  const found = read.output.found.slice(from, read.found);
+  if (highlights !== undefined)
+    for (let i = 1; i < found.length; i += 2) found[i] = rangesInPath + (found[i] % rangesInPath);
+  return found;
 }

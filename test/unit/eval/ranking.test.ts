@@ -1,5 +1,6 @@
 /** Which of the documents of a shard come first, and that a small budget leaves out only the least promising. */
 import t from "tap";
+import { FileFilters } from "../../../src/eval/match/file-filters.js";
 import { ShardRanking, type ShardBest } from "../../../src/eval/ranking/shard-ranking.js";
 import { findWordSearch, rankWords, WordRanking } from "../../../src/eval/ranking/word-ranking.js";
 import type { Kernel } from "../../../src/native/kernel/kernel.js";
@@ -28,6 +29,9 @@ function rank(
   const target = rankedTarget(kernel, shard);
   const options = rankOptions(query, limits);
   const ranked = new ShardRanking(target, options, budget, kernel, neverStopped, { scoreMin }).run(() => undefined);
+  // The kernel ranks what filters on paths leave when they are known for all documents.
+  for (const { text } of options.plan.basicQueries)
+    new FileFilters(text?.fileFilters ?? [], target.reader, kernel, neverStopped).decideAll();
   checkWords(query, ranked, () => rankByKernel(shard, query, budget, scoreMin, limits, undefined, undefined, target));
   return ranked;
 }
@@ -418,6 +422,7 @@ t.test("the kernel ranks random texts the same", (t) => {
   const query = fc.constantFrom(
     ...["flush", "flush writer", "Flush case:yes", "flush writer reflushed", '"flush writer"', "flush lang:go"],
     ...["lush -file:test", "flushed def", "writer", "type:file writer reflushed", "test flush"],
+    ...["flush file:f", "writer file:writer", "writer file:. -file:test", "flush file:^|u", "flush writer file:r"],
   );
   const budget = fc.record({
     contents: fc.constantFrom(1, 3, 10, 1000),
@@ -554,6 +559,38 @@ t.test("what the kernel leaves to the general way", (t) => {
     t.equal(ranks(query), false, query);
   for (const query of ["writer", "Flush case:yes", "writer lang:c", "writer -file:x"])
     t.equal(ranks(query), true, query);
+  t.end();
+});
+
+t.test("the kernel ranks what a filter on paths leaves if the filter is asked for often", (t) => {
+  const shard = shardOf([
+    ["cc.c", "writer"],
+    ["a.go", "writer"],
+    ["writer.c", "a writer, a writer"],
+  ]);
+  const target = rankedTarget(kernel, shard);
+  const limits = { displayCountMax: 1, matchCountMax: 9 };
+  const ask = (query: string): ShardBest | undefined =>
+    rankByKernel(shard, query, largeBudget, 0, limits, undefined, undefined, target);
+  const rare = Array.from({ length: 7 }, () => ask("writer file:c"));
+  t.same(rare, Array(7).fill(undefined), "one that is rare is decided for few documents");
+  const often = ask("writer file:c");
+  t.same(
+    often?.best.map(({ path, ranges = [0] }) => [path, ranges[0], [...ranges.slice(2 + 2 * ranges[0])]]),
+    [
+      ["writer.c", 2, [0, 6, 7, 8]],
+      ["cc.c", 1, [0, 1, 1, 2, 3, 4]],
+    ],
+    "with what is highlighted in the paths",
+  );
+  const counts = often?.found?.filter((_, i) => i % 2 === 1);
+  t.same([...(counts?.sort() ?? [])], [rangesInPath + 1, rangesInPath + 2], "all have ranges in their path");
+  for (const query of ["writer file:^", "writer writ file:c"])
+    t.same(
+      Array.from({ length: 9 }, () => ask(query)),
+      Array(9).fill(undefined),
+      `${query}: the general way`,
+    );
   t.end();
 });
 
