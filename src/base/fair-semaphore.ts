@@ -162,8 +162,11 @@ export function share(countMax: number, percent: number): number {
  * queues a thousand items delays another client by one item at a time.
  */
 export class FairQueue<Item> {
-  /** The client to be served next comes first. Each has at least one item; the oldest item comes first. */
-  readonly #items = new Map<string, Set<Item>>();
+  /**
+   * The client to be served next comes first. Each has at least one item; the oldest item comes first. Not in a `Set`, for the
+   * reason that `LiveMap` gives.
+   */
+  readonly #items = new Map<string, Item[]>();
   #size = 0;
 
   /** The number of queued items. */
@@ -172,14 +175,14 @@ export class FairQueue<Item> {
   }
 
   count(client: string): number {
-    return this.#items.get(client)?.size ?? 0;
+    return this.#items.get(client)?.length ?? 0;
   }
 
   /** The item must not be in the queue yet. */
   push(client: string, item: Item): void {
     const items = this.#items.get(client);
-    if (items === undefined) this.#items.set(client, new Set([item]));
-    else items.add(item);
+    if (items === undefined) this.#items.set(client, [item]);
+    else items.push(item);
     this.#size++;
   }
 
@@ -199,13 +202,15 @@ export class FairQueue<Item> {
   /** Does nothing if the item is not queued. */
   remove(client: string, item: Item): void {
     const items = this.#items.get(client);
-    if (items?.delete(item) !== true) return;
+    const at = items?.indexOf(item) ?? -1;
+    if (items === undefined || at < 0) return;
+    items.splice(at, 1);
     this.#size--;
-    if (items.size === 0) this.#items.delete(client);
+    if (items.length === 0) this.#items.delete(client);
   }
 
-  #putLast(client: string, items: Set<Item>): void {
-    if (items.size === 0) return;
+  #putLast(client: string, items: Item[]): void {
+    if (items.length === 0) return;
     this.#items.delete(client);
     this.#items.set(client, items);
   }

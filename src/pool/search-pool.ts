@@ -20,6 +20,7 @@ import {
   type WarmTaskResult,
 } from "../protocol/messages.js";
 import type { RankTask, RankTaskResult } from "../protocol/rank-messages.js";
+import { LiveMap } from "../base/live-map.js";
 import { WorkerPool, graceMs, heapMiB, type PoolReport } from "./worker-pool.js";
 import type { MessagePort } from "node:worker_threads";
 
@@ -51,7 +52,7 @@ type AnyResult =
 export class SearchPool {
   readonly workerCount: number;
   readonly #pool: WorkerPool<AnyResult>;
-  readonly #receivers = new Map<number, SliceReceiver>();
+  readonly #receivers = new LiveMap<number, SliceReceiver>();
   readonly #buffers = new BufferPool();
 
   /** `entry` is the file that its workers run. */

@@ -1,5 +1,6 @@
 import { callAfter, callEvery, monotonicMs, type PendingCall, sleep } from "../base/deadline.js";
 import { deserializeError, type ErrorCode, errorMessage, TrawlError } from "../base/errors.js";
+import { LiveMap } from "../base/live-map.js";
 import type { Log } from "../base/log.js";
 import {
   failed,
@@ -87,7 +88,7 @@ export class WorkerPool<Result> {
   readonly #events: PoolEvents;
   readonly #threads = new Set<PoolThread>();
   readonly #idle: PoolThread[] = [];
-  readonly #running = new Map<PoolThread, Running<Result>>();
+  readonly #running = new LiveMap<PoolThread, Running<Result>>();
   /** Threads that were terminated and have not exited. */
   readonly #ending = new Set<PoolThread>();
   readonly #queue: Task<Result>[] = [];
@@ -281,7 +282,7 @@ export class WorkerPool<Result> {
       this.#watcher = undefined;
       return;
     }
-    for (const [thread, { watch }] of this.#running) {
+    for (const [thread, { watch }] of this.#running.entries()) {
       const reason = thread.isEnding ? undefined : watch.look();
       if (reason !== undefined) this.#end(thread, reason);
     }

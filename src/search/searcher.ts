@@ -1,4 +1,5 @@
 import { sleep } from "../base/deadline.js";
+import { LiveMap } from "../base/live-map.js";
 import { FairSemaphore, refusalMessage, type Release, type ShareLimits } from "../base/fair-semaphore.js";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import { resultWhileYielding } from "../base/yielding.js";
@@ -113,7 +114,7 @@ export class Searcher {
   readonly #slowSearches: SlowSearches;
   readonly #traces = new TraceStore();
   readonly #receipts: ReceiptStore;
-  readonly #running = new Map<number, RunningSearch>();
+  readonly #running = new LiveMap<number, RunningSearch>();
   #nextId = 1;
   #isStopping = false;
   #baseUrl = "";
@@ -214,7 +215,7 @@ export class Searcher {
 
   /** The searches that have been running longest. */
   running(): readonly RunningSummary[] {
-    return [...this.#running.values()].slice(0, describedMax).map((search) => search.describe());
+    return this.#running.values().slice(0, describedMax).map((search) => search.describe());
   }
 
   /** Entries of the maps of all searches. */
@@ -241,7 +242,7 @@ export class Searcher {
    */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    for (const search of [...this.#running.values()]) search.stop(stopMessage);
+    for (const search of this.#running.values()) search.stop(stopMessage);
     this.#permits.startAll();
     while (this.#permits.count > 0) await new Promise((resolve) => setImmediate(resolve));
   }

@@ -45,7 +45,8 @@ export class HttpServer {
   readonly #router = new Router<Route>();
   readonly #app: NativeApp;
   readonly #listener: Listener;
-  readonly #responses = new Set<HttpResponse>();
+  /** Their number only: a `Set` of them would keep them in memory, for the reason that `LiveMap` gives. */
+  #openCount = 0;
   #fallback: Handler = answerNoRoute;
   #fallbackName = noRoute;
   #headersOf: (request: RequestHead) => Headers = () => ({});
@@ -171,7 +172,7 @@ export class HttpServer {
 
   /** Requests without a complete response. */
   get openResponses(): number {
-    return this.#responses.size;
+    return this.#openCount;
   }
 
   /**
@@ -185,7 +186,7 @@ export class HttpServer {
     this.#listener.close();
     const startMs = monotonicMs();
     const isOver = (): boolean =>
-      monotonicMs() >= startMs + (this.#responses.size > 0 ? graceMs : Math.min(graceMs, lastRequestMs));
+      monotonicMs() >= startMs + (this.#openCount > 0 ? graceMs : Math.min(graceMs, lastRequestMs));
     while (!isOver()) await sleep(drainPollMs);
     this.#app.close();
   }
@@ -199,12 +200,12 @@ export class HttpServer {
       res,
       method === "HEAD",
       (status) => {
-        this.#responses.delete(response);
+        this.#openCount--;
         this.#observe({ method, status, route: served.route, durationMs: monotonicMs() - startMs });
       },
       () => this.#stopped,
     );
-    this.#responses.add(response);
+    this.#openCount++;
     try {
       const { request, isHttp10, fault } = copyRequest(
         res,
@@ -220,7 +221,7 @@ export class HttpServer {
       if (isHttp10) response.avoidChunks();
       if (request.headers.get("connection")?.toLowerCase() === "close") response.announceClose();
       else response.offerKeepAlive();
-      if (this.#responses.size > this.#openMax && !monitoringPaths.has(request.path)) return this.#refuse(response);
+      if (this.#openCount > this.#openMax && !monitoringPaths.has(request.path)) return this.#refuse(response);
       const refusal = this.#check(request);
       if (refusal !== undefined) return response.reply(refusal.status, plainText, `${refusal.message}\n`);
       response.setHeaders(this.#headersOf(request));
