@@ -80,6 +80,31 @@ export interface SearchEnvironment extends SourceServices, RootEnvironment {
   readonly onSpan?: ((span: SearchSpan) => void) | undefined;
 }
 
+type SharedEnvironment = Omit<SearchEnvironment, "traceUrl" | "receiptUrl">;
+
+/** What is different in each search. */
+interface OwnEnvironment extends Pick<SearchEnvironment, "traceUrl" | "receiptUrl"> {
+  readonly origin: SearchRequest["origin"];
+}
+
+/**
+ * Returns a function that makes the environment of a search. Its log names the request, and is made for a line, because most searches
+ * write none.
+ *
+ * All have one getter. With an object literal that has one, V8 made a hidden class for each search, which lies in the old generation,
+ * and kept alive what the getter refers to, the whole search, until the next full collection.
+ */
+function shareEnvironment(environment: SharedEnvironment): (own: OwnEnvironment) => SearchEnvironment {
+  const shared = Object.create(environment, {
+    log: {
+      get(this: OwnEnvironment): Log {
+        return environment.log.child(originFields(this.origin));
+      },
+    },
+  }) as SharedEnvironment;
+  return (own) => Object.assign(Object.create(shared) as SharedEnvironment, own);
+}
+
 /** What to search for, and where. */
 type ChosenSearch = HereSearch | SpreadSearch;
 
@@ -107,7 +132,8 @@ interface HereSearch {
  * further one is refused before its stream starts. One client may use a share of both.
  */
 export class Searcher {
-  readonly #environment: Omit<SearchEnvironment, "traceUrl" | "receiptUrl">;
+  readonly #environment: SharedEnvironment;
+  readonly #environmentFor: (own: OwnEnvironment) => SearchEnvironment;
   readonly #permits: FairSemaphore;
   readonly #metrics: Metrics;
   readonly #plans = new PlanCache();
@@ -125,8 +151,9 @@ export class Searcher {
   /** What `author:@name` refers to. */
   addressesOf: AddressLookup = () => undefined;
 
-  constructor(environment: Omit<SearchEnvironment, "traceUrl" | "receiptUrl">, limits: ShareLimits, metrics: Metrics) {
+  constructor(environment: SharedEnvironment, limits: ShareLimits, metrics: Metrics) {
     this.#environment = environment;
+    this.#environmentFor = shareEnvironment(environment);
     this.#receipts = new ReceiptStore((viewer) => environment.catalog.repositoryTable(viewer));
     this.#slowSearches = new SlowSearches(environment.slowSearches, environment.log);
     this.#permits = new FairSemaphore(limits);
@@ -215,7 +242,10 @@ export class Searcher {
 
   /** The searches that have been running longest. */
   running(): readonly RunningSummary[] {
-    return this.#running.values().slice(0, describedMax).map((search) => search.describe());
+    return this.#running
+      .values()
+      .slice(0, describedMax)
+      .map((search) => search.describe());
   }
 
   /** Entries of the maps of all searches. */
@@ -515,16 +545,11 @@ export class Searcher {
   ): void {
     const id = this.#nextId++;
     const traceId = this.#traces.newId();
-    const { log } = this.#environment;
-    const environment = {
-      ...this.#environment,
-      /** Made only for a line, because most searches write none. */
-      get log() {
-        return log.child(originFields(request.origin));
-      },
+    const environment = this.#environmentFor({
+      origin: request.origin,
       traceUrl: `${this.#baseUrl}/.api/search/trace/${traceId}`,
       receiptUrl: `${this.#baseUrl}/.api/search/receipt/${traceId}`,
-    };
+    });
     const rooted = this.#toRooted(id, chosen, countResults, environment);
     const search = new RunningSearch(request, rooted, environment, sink, (end) => {
       this.#recordEnd(id, traceId, request, chosen.plan, end);
