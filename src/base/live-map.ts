@@ -5,7 +5,7 @@
  * A `Map` keeps such values in memory: whenever as many keys have come and gone as it has room for, V8 gives it another table, and
  * the former one refers to it. If a former one is in the old generation, where each full collection moves the tables of that time, it
  * keeps all that come after it until the next full collection, and everything that was in them: of 11 MiB that searches had
- * allocated, each young collection of the main thread copied 2.8 MiB, of which 0.1 was used.
+ * allocated, each young collection of the main thread moved 2.8 to the old generation, and moves 1.3 without such maps.
  */
 export class LiveMap<Key, Value> {
   readonly #keys: Key[] = [];

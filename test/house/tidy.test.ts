@@ -95,6 +95,12 @@ const bans: readonly Ban[] = [
     instead: "manifest.publish, which a fleet decides",
     allowedIn: /^src\/(catalog|fleet)\//,
   },
+  {
+    pattern: /^ {4,}get \w+\(\)|[{,] get \w+\(\)/m,
+    instead:
+      "a getter of a class: with one in an object literal, V8 makes a hidden class for each object, which keeps it alive",
+    allowedIn: /^$/,
+  },
   { pattern: /^\s*(export )?(const |declare )*enum /m, instead: "a union of constants", allowedIn: /^$/ },
   // Piscina calls the default export of a worker file.
   {
