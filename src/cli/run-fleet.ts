@@ -140,7 +140,7 @@ export function fleetStatus(configFile: string, isJson: boolean): Promise<string
     const [nodes, server, state] = await Promise.all([
       records.nodes(),
       records.server(),
-      new PartitionRecords(database, onlyPartition).state(),
+      new PartitionRecords(database, onlyPartition, fleet.leaseSeconds * 1000).state(),
     ]);
     const owner = state === undefined || state.freeInMs < 0 ? "" : nameHolder(state.holder);
     const version = state?.version ?? 0;

@@ -259,8 +259,9 @@ export class Daemon implements Controlled {
 
   /** In a fleet with a database: what follows when this node begins to change the index, or ceases to. */
   #followIndex(): void {
-    const { replica } = this.#shared ?? {};
-    if (replica === undefined) return;
+    const shared = this.#shared;
+    if (shared === undefined) return;
+    const { replica } = shared;
     let areListed = false;
     // Resolves with whether all of it is done: it is begun again otherwise.
     const begin = async (): Promise<boolean> => {
@@ -284,7 +285,7 @@ export class Daemon implements Controlled {
       this.sync.pause(() => replica.refusal);
       return undefined;
     };
-    replica.start();
+    shared.start();
   }
 
   #recordLoopDelay(worstSeconds: number): void {

@@ -10,6 +10,8 @@ import type { Migration } from "./migrations.js";
  * - `repository`, `shard`: what the manifest has. A row of a shard that a flip removed has its version in `removed`, and stays until
  *   the flips before it are forgotten.
  * - `fleet`: the one row that says which fleet this is. `node`: its nodes, as they tell of themselves.
+ * - `plan`: the one row that counts the plans. A plan is `partition.owner`, the node that should own it, and the rows of `copy`: where copies of partitions
+ *   should be. Nodes write into their own copies what they have.
  * - `lease`: who does what only one node may do.
  */
 export const schema: readonly Migration[] = [
@@ -76,5 +78,27 @@ export const schema: readonly Migration[] = [
     number: 3,
     neededFrom: 2,
     sql: "create index shard_removed on shard (partition, removed) where removed is not null",
+  },
+  {
+    number: 4,
+    neededFrom: 2,
+    sql: `
+      alter table node add column is_draining boolean not null default false, add column stopped timestamptz;
+      alter table partition add column owner text references node on delete set null;
+      create table copy (
+        partition int not null references partition,
+        node text not null references node on delete cascade,
+        state text not null check (state in ('loading', 'ready', 'leaving')),
+        version bigint not null default 0,
+        bytes bigint not null default 0 check (bytes >= 0),
+        primary key (partition, node));
+      create index copy_node on copy (node);
+      create table plan (
+        version bigint not null default 0,
+        refusal text not null default '',
+        without_room int not null default 0,
+        is_only boolean not null default true unique check (is_only));
+      insert into plan default values;
+    `,
   },
 ];

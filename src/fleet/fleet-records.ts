@@ -22,6 +22,10 @@ export interface NodeRecord {
   readonly silentSeconds: number | undefined;
   /** Why it does not follow; "" if it does. */
   readonly failure: string;
+  /** Whether it has stopped, and said so. */
+  readonly isStopped: boolean;
+  /** Whether it is to be emptied. */
+  readonly isDraining: boolean;
 }
 
 /** What of the server an operator should know. */
@@ -105,10 +109,15 @@ export class FleetRecords {
     return rows.length > 0;
   }
 
+  /** Tells that this node stops: what it should own is free for others at once. */
+  async stop(id: string): Promise<void> {
+    await this.#database.query("update node set stopped = clock_timestamp() where id = $1", [id]);
+  }
+
   async nodes(): Promise<readonly NodeRecord[]> {
     const rows = await this.#database.query(
-      `select id, name, program, version::float8 as version, failure,
-       extract(epoch from clock_timestamp() - seen)::float8 as silent from node order by name limit 1000`,
+      `select id, name, program, version::float8 as version, failure, is_draining,
+       coalesce(stopped >= seen, false) as is_stopped, extract(epoch from clock_timestamp() - seen)::float8 as silent from node order by name limit 1000`,
     );
     return rows.map((row: Row) => ({
       id: String(row["id"]),
@@ -116,6 +125,8 @@ export class FleetRecords {
       program: String(row["program"]),
       version: Number(row["version"]),
       failure: String(row["failure"]),
+      isStopped: row["is_stopped"] === true,
+      isDraining: row["is_draining"] === true,
       silentSeconds: typeof row["silent"] === "number" ? Math.max(0, row["silent"]) : undefined,
     }));
   }

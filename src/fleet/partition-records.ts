@@ -10,6 +10,18 @@ export interface PartitionState {
   readonly nextRepositoryId: number;
   /** How long somebody has the lease, by the clock of the database; not above 0 if nobody has it. */
   readonly freeInMs: number;
+  /** Whether who had it last has given it back, or nobody has had it. */
+  readonly isReleased: boolean;
+  /** Who should own it by the plan; undefined if it says nothing. */
+  readonly planned: PlannedOwner | undefined;
+}
+
+export interface PlannedOwner {
+  /** Of the node. */
+  readonly id: string;
+  readonly name: string;
+  /** Whether it was heard of within a lease, follows, and has had all of the partition. */
+  readonly isReady: boolean;
 }
 
 /** A shard as the database has it; its id is another one on each node. */
@@ -93,18 +105,23 @@ put_shards as (
   set kind = excluded.kind, record = excluded.record, tombstones = excluded.tombstones, removed = null)
 select version::float8 as version from flipped`;
 
-const stateSql = `select version::float8 as version, flip_id, holder, epoch::float8 as epoch, current_timeline() as timeline,
-  next_repository_id::float8 as next_repository_id, (1000 * extract(epoch from greatest(until, clock_timestamp() - interval '1 s') - clock_timestamp()))::float8 as free_in
-  from partition where id = $1`;
+const stateSql = `select p.version::float8 as version, flip_id, holder, epoch::float8 as epoch, current_timeline() as timeline,
+  next_repository_id::float8 as next_repository_id, (1000 * extract(epoch from greatest(until, clock_timestamp() - interval '1 s') - clock_timestamp()))::float8 as free_in,
+  until = '-infinity' as is_released, n.id as planned, n.name as planned_name, coalesce(c.state = 'ready' and n.failure = ''
+    and n.seen > clock_timestamp() - $2 * interval '1 ms' and not coalesce(n.stopped >= n.seen, false), false) as is_ready
+  from partition p left join node n on n.id = p.owner left join copy c on c.partition = p.id and c.node = n.id
+  where p.id = $1`;
 
 /** The manifest of one partition, in the database. */
 export class PartitionRecords {
   readonly #database: Database;
   readonly partition: number;
+  readonly #leaseMs: number;
 
-  constructor(database: Database, partition: number) {
+  constructor(database: Database, partition: number, leaseMs: number) {
     this.#database = database;
     this.partition = partition;
+    this.#leaseMs = leaseMs;
   }
 
   /** Calls `onHint` soon after each flip, as far as hints come. */
@@ -113,8 +130,21 @@ export class PartitionRecords {
   }
 
   async state(): Promise<PartitionState | undefined> {
-    const [row] = await this.#database.query(stateSql, [this.partition]);
+    const [row] = await this.#database.query(stateSql, [this.partition, this.#leaseMs]);
     return row === undefined ? undefined : toState(row);
+  }
+
+  /** Makes the node that has taken the partition the one that should own it, so that it goes on when the one before comes back. */
+  async settle(node: string, { holder, epoch }: Pick<Fence, "holder" | "epoch">): Promise<void> {
+    await this.#database.query(
+      "update partition set owner = $2 where id = $1 and holder = $3 and epoch = $4 and owner is distinct from $2",
+      [this.partition, node, holder, epoch],
+    );
+  }
+
+  /** Lets others look at once, as far as hints come. */
+  async hint(): Promise<void> {
+    await this.#database.hint().catch(() => undefined);
   }
 
   /** Makes a flip. Resolves with false if the fence has refused it. */
@@ -181,7 +211,7 @@ export class PartitionRecords {
     take: (repositories: readonly SharedRepository[], shards: readonly SharedShard[]) => void,
   ): Promise<PartitionState | undefined> {
     return this.#database.transaction(async (transaction) => {
-      const [row] = await transaction.query(stateSql, [this.partition]);
+      const [row] = await transaction.query(stateSql, [this.partition, this.#leaseMs]);
       if (row === undefined) return undefined;
       for await (const rows of this.#pages(transaction, repositoryPageSql, 0, "id"))
         take(
@@ -262,6 +292,11 @@ function toState(row: Row): PartitionState {
     timeline: Number(row["timeline"]),
     nextRepositoryId: Number(row["next_repository_id"]),
     freeInMs: Number(row["free_in"]),
+    isReleased: row["is_released"] === true,
+    planned:
+      typeof row["planned"] === "string"
+        ? { id: row["planned"], name: String(row["planned_name"]), isReady: row["is_ready"] === true }
+        : undefined,
   };
 }
 

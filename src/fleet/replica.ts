@@ -3,9 +3,9 @@ import { errorMessage, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import type { Metrics } from "../base/metrics.js";
 import { DatabaseError } from "../database/database.js";
-import { elapsedNow, elapsedSince, type Lease, type Leases } from "../database/leases.js";
+import { type Elapsed, elapsedNow, elapsedSince, type Lease, type Leases } from "../database/leases.js";
 import type { FleetRecords } from "./fleet-records.js";
-import type { PartitionRecords } from "./partition-records.js";
+import type { PartitionRecords, PartitionState, PlannedOwner } from "./partition-records.js";
 import type { SharedManifest } from "./shared-manifest.js";
 
 export interface ReplicaServices {
@@ -99,6 +99,8 @@ export class Replica {
   /** What was last logged of each loop; "" while it succeeds. */
   readonly #failures: Record<Loop, string> = { look: "", beat: "" };
   #owner = "";
+  /** Since when the partition waits for the node that should own it. */
+  #reservedSince: Elapsed | undefined;
 
   /** Counts how often this node has become the owner; of the last time for which `onOwner` has done its work. */
   #term = 0;
@@ -238,20 +240,24 @@ export class Replica {
     await this.#identify();
     // Without hints it is a second later.
     if (!manifest.isOwner) await records.listen(() => this.#hint()).catch(() => undefined);
-    const state = await records.state();
+    let state = await records.state();
+    if (manifest.isOwner && this.#isForAnother(state)) {
+      await this.#handOver(state.planned);
+      state = await records.state();
+    }
     const { version, flipId } = manifest.position;
     this.#owner = state?.holder ?? "";
     metrics.fleetVersionsBehind.set(Math.abs((state?.version ?? 0) - version));
     const isBehind = state !== undefined && (state.version !== version || state.flipId !== flipId);
     // One that this process has, and does not know of, is that of a flip or a claim whose answer was lost.
     const isFree = state === undefined || state.freeInMs < 0 || state.holder === this.#services.leases.holder;
-    const mayClaim = !manifest.isOwner && this.#mayOwn && isFree;
+    const mayClaim = !manifest.isOwner && this.isNode && isFree && !this.#isReserved(state);
     // What the bucket lacks would be asked for each second. The failure stays that of the last attempt.
     if ((isBehind || mayClaim) && !this.#followPause.isOver) throw this.#followError;
     try {
       if (isBehind) await manifest.follow();
       this.#hasFollowed = true;
-      if (mayClaim) await manifest.claim();
+      if (mayClaim && (await manifest.claim())) await this.#settle();
       this.#followPause.end();
     } catch (error) {
       // Some of it was followed.
@@ -266,7 +272,38 @@ export class Replica {
     return manifest.isOwner || state === undefined || state.freeInMs < 0 ? undefined : state.freeInMs + 1;
   }
 
-  get #mayOwn(): boolean {
+  /** Whether the plan wants another node to own the partition, which can go on at once. */
+  #isForAnother(state: PartitionState | undefined): state is PartitionState & { readonly planned: PlannedOwner } {
+    return state?.planned?.isReady === true && state.planned.id !== this.#services.node.id;
+  }
+
+  /** Whether what was given back is for another node. That has the time of a lease to take it. */
+  #isReserved(state: PartitionState | undefined): boolean {
+    if (state?.isReleased !== true || !this.#isForAnother(state)) {
+      this.#reservedSince = undefined;
+      return false;
+    }
+    this.#reservedSince ??= elapsedNow();
+    return elapsedSince(this.#reservedSince) < this.#services.leaseMs;
+  }
+
+  async #handOver({ name }: PlannedOwner): Promise<void> {
+    const { manifest, records, log } = this.#services;
+    log.info({ to: name }, "the plan of the fleet gives the index to another node");
+    await manifest.release();
+    this.#announce();
+    await records.hint();
+  }
+
+  /** The plan may have had another owner, which has ended. */
+  async #settle(): Promise<void> {
+    const { records, manifest, node, leases } = this.#services;
+    const { epoch } = manifest;
+    if (epoch !== undefined) await records.settle(node.id, { holder: leases.holder, epoch });
+  }
+
+  /** Whether this process is the node, and in the fleet. */
+  get isNode(): boolean {
     const { nameLeases } = this.#services;
     const isNode = this.#identity !== undefined && nameLeases.holds(this.#identity);
     return !this.#isClosed && this.#isMember === true && isNode;
@@ -348,9 +385,15 @@ export class Replica {
     this.#beatCall?.cancel();
     this.#lookCall?.cancel();
     this.#forgetCall?.cancel();
-    const { manifest, nameLeases } = this.#services;
+    const { manifest, nameLeases, fleet, node, records } = this.#services;
     await Promise.all([this.#beating, this.#looking, this.#forgetting]);
-    await manifest.release().catch(() => undefined);
+    const wasOwner = manifest.isOwner;
+    const isNode = this.#identity !== undefined && nameLeases.holds(this.#identity);
+    await Promise.all([
+      isNode ? fleet.stop(node.id).catch(() => undefined) : undefined,
+      manifest.release().catch(() => undefined),
+    ]);
+    if (wasOwner) await records.hint();
     if (this.#identity !== undefined) await nameLeases.release(this.#identity).catch(() => undefined);
   }
 }

@@ -11,6 +11,8 @@ import { FleetRecords } from "./fleet-records.js";
 import { type DirectoryIdentity, writeIdentityFile } from "./node-identity.js";
 import { ObjectShards, type ObjectTaskServices } from "./node-shards.js";
 import { PartitionRecords } from "./partition-records.js";
+import { aliveLeases, Placement } from "./placement.js";
+import { PlanRecords } from "./plan-records.js";
 import { Replica } from "./replica.js";
 import { SharedManifest } from "./shared-manifest.js";
 
@@ -32,6 +34,9 @@ export interface SharedIndexServices extends ObjectTaskServices {
 
 /** One query of each node per second, which finds one row: hints come sooner, and may be lost. */
 const pollMs = 1_000;
+
+/** Between two plans, which are the same unless something has happened. */
+const planMs = 2_000;
 
 /** The codes of errors that a database may have for a while. */
 const passing: ReadonlySet<string> = new Set(["storage", "overloaded", "shutting-down"]);
@@ -62,6 +67,7 @@ export class SharedIndex {
   #isPrepared = false;
   readonly manifest: SharedManifest;
   readonly replica: Replica;
+  readonly placement: Placement;
   readonly shards: ObjectShards;
 
   /** Caller guarantees: the catalog is loaded. */
@@ -75,16 +81,17 @@ export class SharedIndex {
     };
     this.#fleet = new FleetRecords(this.#database);
     const holder = `${identity.name}/${randomUUID()}`;
-    const records = new PartitionRecords(this.#database, onlyPartition);
+    const records = new PartitionRecords(this.#database, onlyPartition, leaseMs);
     const leases = new Leases(this.#database, "partition", holder, leaseMs);
     requireNoOtherIndex(catalog);
     this.shards = new ObjectShards(services);
     this.manifest = new SharedManifest({ catalog, records, leases, shards: this.shards, log });
+    const nameLeases = new Leases(this.#database, "lease", holder, leaseMs);
     this.replica = new Replica({
       manifest: this.manifest,
       records,
       leases,
-      nameLeases: new Leases(this.#database, "lease", holder, leaseMs),
+      nameLeases,
       fleet: this.#fleet,
       prepare: () => this.#prepare(),
       node: { id: identity.node, program },
@@ -93,6 +100,23 @@ export class SharedIndex {
       log,
       metrics,
     });
+    this.placement = new Placement({
+      records: new PlanRecords(this.#database),
+      leases: nameLeases,
+      node: this.replica,
+      nodeId: identity.node,
+      catalog,
+      partition: onlyPartition,
+      aliveMs: aliveLeases * leaseMs,
+      pauseMs: Math.min(planMs, leaseMs),
+      log,
+    });
+  }
+
+  /** Begins to follow, and to take part in the planning. */
+  start(): void {
+    this.replica.start();
+    this.placement.start();
   }
 
   /**
@@ -142,7 +166,7 @@ export class SharedIndex {
   }
 
   async close(): Promise<void> {
-    await this.replica.close();
+    await Promise.all([this.placement.close(), this.replica.close()]);
     await this.#database.close();
   }
 }

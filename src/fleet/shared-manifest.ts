@@ -114,6 +114,11 @@ export class SharedManifest implements Manifest {
     return this.#lease !== undefined && this.#services.leases.holds(this.#lease);
   }
 
+  /** Of the lease; undefined while another node has the partition, or nobody. */
+  get epoch(): number | undefined {
+    return this.#lease?.epoch;
+  }
+
   /**
    * Takes the partition if it is free, or if this node lost it with a flip of which nothing is known, and brings the catalog up to it.
    * Resolves with whether this node has it.

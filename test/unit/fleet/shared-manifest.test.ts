@@ -58,7 +58,7 @@ class TestNode implements ManifestSite {
     this.#nextId = firstId;
     this.catalog = new Catalog(store);
     resultAtOnce(this.catalog.load());
-    this.records = new PartitionRecords(database, partition);
+    this.records = new PartitionRecords(database, partition, 10_000);
     this.leases = new Leases(database, "partition", holder, lengthMs);
     this.manifest = new SharedManifest({
       catalog: this.catalog,
@@ -340,7 +340,7 @@ t.test("a database that has fallen back: the node follows it, and goes on", { sk
   await a.add("host/kept");
   const kept = printCatalog(a.catalog);
   const fallBack = async (): Promise<void> => {
-    await database.query("truncate partition, flip, repository, shard");
+    await database.query("truncate partition, flip, repository, shard, copy");
     for (const table of tables) await database.query(`insert into ${table} select * from old_${table}`);
   };
   for (const table of tables) await database.query(`create table old_${table} as table ${table}`);
@@ -524,7 +524,7 @@ t.test("a claim counts only when everything of it is done", { skip }, async (t) 
   const database = await disturbed(t, schema);
   const node = new TestNode(database, "a/1");
   database.disturb = (sql, run) =>
-    sql.startsWith("select version::float8 as version, flip_id") ? Promise.reject(lost(false)) : run();
+    sql.startsWith("select p.version::float8 as version, flip_id") ? Promise.reject(lost(false)) : run();
   await t.rejects(node.manifest.claim(), { code: "storage" });
   t.equal(node.manifest.isOwner, false);
   database.disturb = (_, run) => run();
@@ -566,7 +566,7 @@ t.test("each loop logs a failure once, and so does a second process of a node", 
   let [tellCount, lookCount] = [0, 0];
   database.disturb = (sql, run) => {
     if (sql.startsWith("update node")) tellCount++;
-    if (sql.startsWith("select version::float8 as version, flip_id")) lookCount++;
+    if (sql.startsWith("select p.version::float8 as version, flip_id")) lookCount++;
     return run();
   };
   const replica = await node.replica(t, { log, pollMs: 1 });
@@ -576,7 +576,7 @@ t.test("each loop logs a failure once, and so does a second process of a node", 
   t.equal(warnings.length, 1);
   database.disturb = (sql, run) => {
     if (sql.startsWith("update node") && tellCount++ >= 0) return Promise.reject(lost(false));
-    if (sql.startsWith("select version::float8 as version, flip_id") && lookCount++ >= 0)
+    if (sql.startsWith("select p.version::float8 as version, flip_id") && lookCount++ >= 0)
       return Promise.reject(new DatabaseError("another failure", false, "", undefined));
     return run();
   };
@@ -617,7 +617,7 @@ t.test("an object that is missing is not asked for at each look, and is no reaso
   let [attemptCount, lookCount] = [0, 0];
   database.disturb = (sql, run) => {
     if (sql.includes("from flip where")) attemptCount++;
-    if (sql.startsWith("select version::float8 as version, flip_id")) lookCount++;
+    if (sql.startsWith("select p.version::float8 as version, flip_id")) lookCount++;
     return run();
   };
   const replica = await b.replica(t, { pollMs: 8 });

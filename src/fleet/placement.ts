@@ -1,0 +1,152 @@
+import { callAfter, type PendingCall } from "../base/deadline.js";
+import { errorMessage } from "../base/errors.js";
+import type { Log } from "../base/log.js";
+import { eachInSteps, resultWhileYielding } from "../base/yielding.js";
+import type { Catalog } from "../catalog/catalog.js";
+import type { Lease, Leases } from "../database/leases.js";
+import type { PlanInput, PlanRecords } from "./plan-records.js";
+import { type FleetPlan, planFleet } from "./planner.js";
+
+export interface PlacementServices {
+  readonly records: PlanRecords;
+  /** Of the table of names. */
+  readonly leases: Leases;
+  readonly node: {
+    /** Whether this process is the node, and in the fleet. */
+    readonly isNode: boolean;
+    /** Whether it has had all that the database had at a moment since its start. */
+    readonly hasSeenAll: boolean;
+  };
+  readonly nodeId: string;
+  readonly catalog: Pick<Catalog, "position" | "shards" | "historyShards">;
+  /** The one that there is. */
+  readonly partition: number;
+  /** A node that is silent for longer is missing. */
+  readonly aliveMs: number;
+  /** Between two rounds. */
+  readonly pauseMs: number;
+  readonly log: Log;
+}
+
+/** A node that has not been heard of for so many lengths of a lease is taken for one that does not run. */
+export const aliveLeases = 3;
+
+/** The lease of the node that plans. */
+const leaseName = "planner";
+
+/** Each node has a copy of everything. */
+const planOptions = { loadsMax: 4, replaceAfterSeconds: 600 };
+
+/**
+ * This node's part in deciding where partitions are: it tells what it has, and plans for all nodes while it has the lease for that. A plan is
+ * computed from what the database has and from nothing else, so whoever has the lease goes on where the one before stopped.
+ */
+export class Placement {
+  readonly #services: PlacementServices;
+  #call: PendingCall | undefined;
+  /** Settles when the running round ends. */
+  #running: Promise<void> = Promise.resolve();
+  #isClosed = false;
+  #lease: Lease | undefined;
+  /** Of the copy of this node, at a version. */
+  #size = { version: -1, byteCount: 0 };
+  /** What was last logged; "" while it succeeds. */
+  #failure = "";
+
+  constructor(services: PlacementServices) {
+    this.#services = services;
+  }
+
+  start(): void {
+    this.#again(0);
+  }
+
+  #again(delayMs: number): void {
+    if (this.#isClosed) return;
+    this.#call = callAfter(delayMs, () => {
+      this.#running = this.#round()
+        .then(() => void (this.#failure = ""))
+        .catch((error: unknown) => this.#fail(error))
+        .finally(() => this.#again(this.#services.pauseMs));
+    });
+  }
+
+  /** Each round tries all of it again. */
+  #fail(error: unknown): void {
+    const message = errorMessage(error);
+    if (message === this.#failure || this.#isClosed) return;
+    this.#failure = message;
+    this.#services.log.warn({ error: message }, "this node cannot take part in placing the partitions of the fleet");
+  }
+
+  async #round(): Promise<void> {
+    const { node } = this.#services;
+    // Before that nothing is known of the database.
+    if (!node.isNode) return;
+    await this.#report();
+    if (await this.#mayPlan()) await this.#plan();
+  }
+
+  async #report(): Promise<void> {
+    const { records, nodeId, partition, catalog, node } = this.#services;
+    // Asked first: what is there then has all of it.
+    const hasAll = node.hasSeenAll;
+    const { version } = catalog.position;
+    const byteCount = await this.#measure(version);
+    await records.report(nodeId, [{ partition, version, byteCount, hasAll }]);
+  }
+
+  async #measure(version: number): Promise<number> {
+    if (this.#size.version === version) return this.#size.byteCount;
+    const { catalog } = this.#services;
+    let byteCount = 0;
+    const records = [...catalog.shards().map(({ record }) => record), ...catalog.historyShards()];
+    await resultWhileYielding(eachInSteps(records, ({ storedBytes }) => void (byteCount += storedBytes)));
+    this.#size = { version, byteCount };
+    return byteCount;
+  }
+
+  async #mayPlan(): Promise<boolean> {
+    const { leases } = this.#services;
+    if (this.#lease === undefined || !leases.holds(this.#lease)) this.#lease = await leases.claim(leaseName);
+    return this.#lease !== undefined;
+  }
+
+  async #plan(): Promise<void> {
+    const { records, leases, partition, aliveMs, log } = this.#services;
+    const lease = this.#lease;
+    if (lease === undefined) return;
+    await records.makePartitions(partition + 1);
+    const input = await records.read(aliveMs);
+    const options = { ...planOptions, copies: Math.max(1, input.nodes.length) };
+    const plan = await resultWhileYielding(planFleet(input.nodes, input.partitions, options));
+    if (!isNews(plan, input) || this.#isClosed) return;
+    const { epoch, timeline } = lease;
+    const fence = { lease: leaseName, holder: leases.holder, epoch, timeline, version: input.version };
+    const isWritten = await records.write(fence, plan, input.partitions);
+    if (!isWritten) {
+      // Another node plans, or a copy has taken over the database: the next round claims it anew, if it can.
+      leases.forget(lease);
+      this.#lease = undefined;
+      return;
+    }
+    if (plan.refusal !== "" && plan.refusal !== input.refusal)
+      log.warn({ reason: plan.refusal }, "the owners and copies of partitions stay as they are");
+    for (const { kind, partition: id, node } of plan.changes)
+      if (kind === "own") log.info({ partition: id, node }, "the plan of the fleet has another owner");
+  }
+
+  /** Lets another node plan at once. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#call?.cancel();
+    await this.#running;
+    const lease = this.#lease;
+    this.#lease = undefined;
+    if (lease !== undefined) await this.#services.leases.release(lease).catch(() => undefined);
+  }
+}
+
+function isNews({ changes, refusal, withoutRoom }: FleetPlan, before: PlanInput): boolean {
+  return changes.length > 0 || refusal !== before.refusal || withoutRoom !== before.withoutRoom;
+}
