@@ -1,5 +1,5 @@
 import { Option, type Command } from "commander";
-import { print } from "./terminal/command-options.js";
+import { print, wholeNumber } from "./terminal/command-options.js";
 
 function configOption(): Option {
   return new Option("-c, --config <file>", "configuration file of this node").makeOptionMandatory();
@@ -37,5 +37,19 @@ export function addFleet(program: Command): void {
     .action(async ({ config, json }: { config: string; json: boolean }) => {
       const { fleetStatus } = await import("./run-fleet.js");
       print(await fleetStatus(config, json));
+    });
+  fleet
+    .command("drain <node>")
+    .addOption(configOption())
+    .addOption(
+      new Option("--wait <seconds>", "how long to wait until another node fetches and indexes")
+        .default(60)
+        .argParser(wholeNumber(0, 3_600)),
+    )
+    .option("--undo", "let the node be used again", false)
+    .description("Let another node fetch and index, before this one is stopped for good or for long.")
+    .action(async (node: string, { config, wait, undo }: { config: string; wait: number; undo: boolean }) => {
+      const { drainNode } = await import("./run-fleet.js");
+      await drainNode(config, node, { waitSeconds: wait, isUndone: undo }, print);
     });
 }

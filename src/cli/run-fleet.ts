@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { monotonicMs, sleep } from "../base/deadline.js";
 import { TrawlError } from "../base/errors.js";
 import { folderProblem, makeFolder } from "../base/make-folder.js";
 import { resolveOptions } from "../daemon/config/config.js";
@@ -17,7 +18,9 @@ import {
   removeIdentityFile,
   writeIdentityFile,
 } from "../fleet/node-identity.js";
-import { PartitionRecords } from "../fleet/partition-records.js";
+import { PartitionRecords, type PartitionState } from "../fleet/partition-records.js";
+import { aliveLeases } from "../fleet/placement.js";
+import { PlanRecords } from "../fleet/plan-records.js";
 import { nameHolder } from "../fleet/replica.js";
 import { onlyPartition, openDatabase } from "../fleet/shared-index.js";
 import { hashObject, usualObjectLimits } from "../objects/object-store.js";
@@ -28,9 +31,6 @@ type Print = (line: string) => void;
 
 /** Objects are tried with these bytes; the object stays. */
 const probe = Buffer.from("trawl\n");
-
-/** A node that has not been heard of for so many lengths of a lease is taken for one that does not run. */
-const aliveLeases = 3;
 
 /** A person waits. */
 const probeLimits = { ...usualObjectLimits, deadlineMs: 10_000 };
@@ -137,14 +137,29 @@ async function inFolder(data: string, work: () => Promise<void>): Promise<void> 
 export function fleetStatus(configFile: string, isJson: boolean): Promise<string> {
   return withFleet(configFile, async (database, records, { fleet }) => {
     const { name } = await records.require(fleet.id);
-    const [nodes, server, state] = await Promise.all([
+    // A program before this one may have made the tables.
+    await migrate(database, schema);
+    const aliveMs = aliveLeases * fleet.leaseSeconds * 1000;
+    const [nodes, server, state, plan] = await Promise.all([
       records.nodes(),
       records.server(),
-      new PartitionRecords(database, onlyPartition, fleet.leaseSeconds * 1000).state(),
+      partitionState(database, fleet.leaseSeconds),
+      new PlanRecords(database).read(aliveMs),
     ]);
-    const owner = state === undefined || state.freeInMs < 0 ? "" : nameHolder(state.holder);
+    const owner = ownerIn(state);
+    const planned = state?.planned?.name ?? "";
     const version = state?.version ?? 0;
-    if (isJson) return JSON.stringify({ name, owner, version, server, nodes });
+    if (isJson)
+      return JSON.stringify({
+        name,
+        owner,
+        planned,
+        version,
+        plan: plan.version,
+        refusal: plan.refusal,
+        server,
+        nodes,
+      });
     const standby =
       server.standbyCount === 0
         ? "no standby"
@@ -154,32 +169,88 @@ export function fleetStatus(configFile: string, isJson: boolean): Promise<string
     return [
       `fleet ${name}: ${nodes.length} nodes, ${version} changes, ${owner === "" ? "nobody fetches and indexes" : `${owner} fetches and indexes`}`,
       `database: timeline ${server.timeline}, ${standby}`,
-      ...nodes.map((node) => describeNode(node, version, owner, aliveLeases * fleet.leaseSeconds)),
+      ...(planned === "" || planned === owner ? [] : [`plan: ${planned} should fetch and index`]),
+      ...(plan.refusal === "" ? [] : [`plan: nothing is changed, because ${plan.refusal}`]),
+      ...nodes.map((node) => describeNode(node, version, owner, aliveMs)),
     ]
       .map(visible)
       .join("\n");
   });
 }
 
+function partitionState(database: Database, leaseSeconds: number): Promise<PartitionState | undefined> {
+  return new PartitionRecords(database, onlyPartition, leaseSeconds * 1000).state();
+}
+
+/** The node that has the partition; "" if nobody has it. */
+function ownerIn(state: PartitionState | undefined): string {
+  return state === undefined || state.freeInMs < 0 ? "" : nameHolder(state.holder);
+}
+
 function describeNode(
-  { name, silentSeconds, program, version, failure }: NodeRecord,
+  { name, silentSeconds, program, version, failure, isStopped, isDraining }: NodeRecord,
   last: number,
   owner: string,
-  aliveSeconds: number,
+  aliveMs: number,
 ): string {
-  if (silentSeconds === undefined) return `${name}  has not started yet`;
-  const isAlive = silentSeconds <= aliveSeconds;
+  const drains = isDraining ? ", draining" : "";
+  if (silentSeconds === undefined) return `${name}  has not started yet${drains}`;
+  const isAlive = silentSeconds * 1000 <= aliveMs;
+  const silence = `${Math.round(silentSeconds)} s`;
   const behind = Math.max(0, last - version);
+  const does = name === owner ? "up, fetches and indexes" : "up, follows";
   const fields = [
     name,
-    isAlive
-      ? name === owner
-        ? "up, fetches and indexes"
-        : "up, follows"
-      : `not heard of for ${Math.round(silentSeconds)} s`,
+    (isStopped ? `stopped, last heard of ${silence} ago` : isAlive ? does : `not heard of for ${silence}`) + drains,
     behind === 0 ? "has everything" : `${behind} changes behind`,
     `version ${program}`,
   ];
   if (failure !== "") fields.push(`error: ${failure}`);
   return fields.join("  ");
 }
+
+/** What draining a node waits for. */
+export interface DrainOptions {
+  readonly waitSeconds: number;
+  /** Lets the node be used again. */
+  readonly isUndone: boolean;
+}
+
+/** Lets a node be emptied, and waits until another one fetches and indexes. Throws `conflict` if none does. */
+export function drainNode(
+  configFile: string,
+  node: string,
+  { waitSeconds, isUndone }: DrainOptions,
+  print: Print,
+): Promise<void> {
+  return withFleet(configFile, async (database, records, { fleet }) => {
+    const { name } = await records.require(fleet.id);
+    await migrate(database, schema);
+    const plans = new PlanRecords(database);
+    if (!(await plans.drain(node, !isUndone)))
+      throw new TrawlError(
+        "not-found",
+        `the fleet ${name} has no node ${JSON.stringify(node)}: see \`trawl fleet status\``,
+      );
+    if (isUndone) return print(`node ${visible(node)} may fetch and index again`);
+    const deadline = monotonicMs() + waitSeconds * 1000;
+    for (;;) {
+      const state = await partitionState(database, fleet.leaseSeconds);
+      const owner = ownerIn(state);
+      if (owner !== node && state?.planned?.name !== node)
+        return print(
+          `node ${visible(node)} does not fetch and index${owner === "" ? "" : `, ${visible(owner)} does`}; it can be stopped`,
+        );
+      if (monotonicMs() >= deadline) {
+        const { refusal } = await plans.read(aliveLeases * fleet.leaseSeconds * 1000);
+        throw new TrawlError(
+          "conflict",
+          `node ${node} still is the one to fetch and index after ${waitSeconds} s: ${refusal === "" ? "no other node is ready" : refusal}. It goes on draining; see \`trawl fleet status\`, or take it back with --undo`,
+        );
+      }
+      await sleep(drainPollMs);
+    }
+  });
+}
+
+const drainPollMs = 500;

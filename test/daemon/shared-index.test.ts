@@ -223,6 +223,25 @@ t.test(
   },
 );
 
+t.test("an owner that is drained hands over first, and answers searches", { skip: withoutPostgres }, async (t) => {
+  const fleet = await site();
+  const owner = await fleet.requireOwner();
+  const drain = (...args: readonly string[]): ReturnType<typeof runCommand> =>
+    runCommand("fleet", "drain", ...args, "--config", owner.config);
+  t.match(await drain("nobody"), { exitCode: 2, err: /has no node "nobody"/ });
+  t.match(await drain(owner.name), { exitCode: 0, out: /does not fetch and index, [abc] does; it can be stopped/ });
+  const next = await fleet.requireOwner();
+  t.not(next.name, owner.name);
+  fleet.commit("drained.txt", "needle drained\n");
+  await next.running.sync("host/one");
+  for (const node of fleet.nodes) await becomes(t, () => node.found("drained"), "host/one:drained.txt:1", node.name);
+  t.match(await runCommand("fleet", "status", "--config", owner.config), {
+    out: new RegExp(`\\n${owner.name}  up, follows, draining  `),
+  });
+  t.match(await drain(owner.name, "--undo"), { exitCode: 0, out: /may fetch and index again/ });
+  t.equal((await fleet.owner())?.name, next.name, "the owner stays");
+});
+
 t.test(
   "the owner is killed: another node goes on, and the killed one follows again",
   { skip: withoutPostgres },
@@ -286,6 +305,7 @@ t.test(
   async (t) => {
     const fleet = await site();
     const owner = await fleet.requireOwner();
+    // The next one may have fetched everything before this one has ended.
     fleet.commit("f.txt", "needle six\n");
     t.equal(await owner.running.stop(), 0);
     owner.daemon = undefined;
