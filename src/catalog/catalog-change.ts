@@ -147,3 +147,22 @@ function stageShard(
     added.length === 0 ? shard.tombstones : addTombstones(shard.tombstones, added, record.documentCount);
   return makeLiveShard(record, findRepository, tombstones);
 }
+
+/** The repositories that a change is about, as far as their shards are known; some of them several times. */
+export function* changedRepositoryIds(
+  change: CatalogChange,
+  findShard: (id: number) => Pick<ShardRecord, "repositoryIds"> | undefined,
+  findHistory: (id: number) => Pick<HistoryShardRecord, "repositoryId"> | undefined,
+): Generator<number, void> {
+  for (const { id } of change.repositories ?? []) yield id;
+  yield* change.removedRepositoryIds ?? [];
+  for (const { repositoryIds } of change.addedShards ?? []) yield* repositoryIds;
+  for (const { repositoryId } of change.addedHistory ?? []) yield repositoryId;
+  for (const ids of [change.removedShardIds, change.tombstones?.keys(), change.hidden?.keys(), change.symbols?.keys()])
+    for (const id of ids ?? []) yield* findShard(id)?.repositoryIds ?? [];
+  for (const { record } of change.restored?.values() ?? []) yield* record.repositoryIds;
+  for (const id of change.removedHistoryIds ?? []) {
+    const found = findHistory(id);
+    if (found !== undefined) yield found.repositoryId;
+  }
+}

@@ -24,6 +24,9 @@ export interface Position {
   readonly flipId: string;
 }
 
+/** Before the first flip. */
+export const noPosition: Position = { version: 0, flipId: "" };
+
 /** A shard as it is stored. */
 export interface StoredLiveShard {
   readonly record: ShardRecord;
@@ -45,10 +48,15 @@ export function readCounters(store: Records): Counters {
   return { nextRepositoryId, nextShardId };
 }
 
-/** Where the stored catalog stands; at the beginning if an older program has written it. */
-export function readPosition(store: Records): Position {
-  const stored = store.get(positionKey);
-  return stored === undefined ? { version: 0, flipId: "" } : decode<Position>(stored);
+/** Where the stored catalog stands in a partition; at the beginning if an older program has written it. */
+export function readPosition(store: Records, partition: number): Position {
+  const stored = store.get(positionIn(partition));
+  return stored === undefined ? noPosition : decode<Position>(stored);
+}
+
+/** Of the first partition: as programs name it that know only one. */
+function positionIn(partition: number): string {
+  return partition === 0 ? positionKey : `${positionKey}/${partition}`;
 }
 
 /** The stored repositories, in batches. */
@@ -86,9 +94,9 @@ export function writeCounters(counters: Counters): RecordChange {
   return { key: countersKey, value: encode(counters) };
 }
 
-/** Writes where the catalog stands. */
-export function writePosition(position: Position): RecordChange {
-  return { key: positionKey, value: encode(position) };
+/** Writes where the catalog stands in a partition. */
+export function writePosition(partition: number, position: Position): RecordChange {
+  return { key: positionIn(partition), value: encode(position) };
 }
 
 /** Writes a repository. */

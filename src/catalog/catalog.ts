@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { assert } from "../base/assert.js";
 import { TrawlError } from "../base/errors.js";
 import { resultWhileYielding } from "../base/yielding.js";
 import type { HistoryShardRecord } from "../model/history-record.js";
@@ -9,11 +10,13 @@ import type { Records } from "../store/records.js";
 import {
   type AddedRecords,
   type CatalogChange,
+  changedRepositoryIds,
   type RepositoryChange,
   stageChange,
   type StagedChange,
 } from "./catalog-change.js";
 import {
+  noPosition,
   type Position,
   readCounters,
   readHistoryShards,
@@ -26,8 +29,15 @@ import { HistoryShards, type HistoryView } from "./history-shards.js";
 import { makeLiveShard } from "./live-shard.js";
 import { LiveShards, type CatalogView } from "./live-shards.js";
 import type { Flip, Manifest } from "./manifest.js";
+import { Partitions } from "./partitions.js";
 import type { RepositoryTable } from "./repository-table.js";
 import { mayHide, VisibleTables } from "./visible-tables.js";
+
+/** Where a change leads to. */
+interface Step {
+  readonly partition: number;
+  readonly position: Position;
+}
 
 /**
  * The record of repositories, indexed commits and live shards: read from memory, persisted in the record store.
@@ -49,10 +59,11 @@ export class Catalog implements Manifest {
   readonly #history = new HistoryShards((shardIds) => this.onRetired(shardIds));
   readonly #tables = new VisibleTables(() => this.#repositories.values());
   #version = 0;
-  #nextRepositoryId = 1;
   /** Larger than the id of every shard that the catalog has ever named. */
   #nextShardId = 1;
-  #position: Position = { version: 0, flipId: "" };
+  /** By partition. */
+  readonly #positions = new Map<number, Position>();
+  readonly #partitions: Partitions;
   #followedCount = 0;
   /** Settles when the last change or `between` is done. */
   #commits: Promise<void> = Promise.resolve();
@@ -79,16 +90,18 @@ export class Catalog implements Manifest {
   onRetired: (shardIds: number[]) => void = () => undefined;
 
   /** Empty until `load` is done. */
-  constructor(store: Records) {
+  constructor(store: Records, partitions = new Partitions(1)) {
     this.#store = store;
+    this.#partitions = partitions;
   }
 
   /** Reads the stored catalog, in steps. Must be called once, before anything else. */
   *load(): Generator<void, void> {
     const { nextRepositoryId, nextShardId } = readCounters(this.#store);
-    this.#nextRepositoryId = Math.max(this.#nextRepositoryId, nextRepositoryId);
+    this.#partitions.reserve(nextRepositoryId - 1);
     this.#nextShardId = Math.max(this.#nextShardId, nextShardId);
-    this.#position = readPosition(this.#store);
+    for (let partition = 0; partition < this.#partitions.count; partition++)
+      this.#positions.set(partition, readPosition(this.#store, partition));
     for (const batch of readRepositories(this.#store)) {
       for (const repository of batch) this.#setRepository(repository);
       yield;
@@ -116,9 +129,14 @@ export class Catalog implements Manifest {
     return this.#version;
   }
 
-  /** The flips that are stored and visible. */
+  /** The flips that are stored and visible, where there is one partition. */
   get position(): Position {
-    return this.#position;
+    return this.positionIn(0);
+  }
+
+  /** The flips of one partition that are stored and visible. */
+  positionIn(partition: number): Position {
+    return this.#positions.get(partition) ?? noPosition;
   }
 
   /** All repositories. Use `repositoryTable` to answer a viewer. */
@@ -143,12 +161,12 @@ export class Catalog implements Manifest {
 
   /** Makes new repositories get ids above this one, because something may be stored for a repository with this id. */
   reserveRepositoryId(id: number): void {
-    this.#nextRepositoryId = Math.max(this.#nextRepositoryId, id + 1);
+    this.#partitions.reserve(id);
   }
 
-  /** The id that the next new repository gets. */
+  /** Above the ids of all repositories that there are, or were. */
   get nextRepositoryId(): number {
-    return this.#nextRepositoryId;
+    return this.#partitions.nextRepositoryId;
   }
 
   get repositoryCount(): number {
@@ -224,7 +242,7 @@ export class Catalog implements Manifest {
       ...config,
       configured,
       removedAt: "",
-      id: this.#nextRepositoryId++,
+      id: this.#partitions.take(config.name),
       generation: 0,
       indexedBranches: [],
       addedMetadata: {},
@@ -293,7 +311,7 @@ export class Catalog implements Manifest {
 
   /**
    * Makes one flip durable, then visible; resolves with its change. `decide` is called when all of the flip is known and nothing of it
-   * is stored, unless it writes nothing: if it rejects, nothing changes.
+   * is stored, unless it writes nothing: if it rejects, nothing changes. All of it must be in one partition.
    */
   flip<Change extends CatalogChange>(
     makeChange: () => Change | Promise<Change>,
@@ -302,19 +320,40 @@ export class Catalog implements Manifest {
     return this.#make(makeChange, async (change, staged) => {
       if (staged.records.length === 0) return undefined;
       const id = randomUUID();
+      const partition = this.#requirePartition(change);
       await decide({ id, change }, staged);
-      return { version: this.#position.version + 1, flipId: id };
+      return { partition, position: { version: this.positionIn(partition).version + 1, flipId: id } };
     });
   }
 
-  /** Makes flips that were decided elsewhere: all together they are this change, and lead to this position. */
+  /** The one that a change is about. */
+  #requirePartition(change: CatalogChange): number {
+    const partitions = this.#partitions;
+    if (partitions.count === 1) return 0;
+    let found: number | undefined;
+    const ids = changedRepositoryIds(
+      change,
+      (id) => this.#shards.get(id)?.record,
+      (id) => this.#history.get(id),
+    );
+    for (const id of ids) {
+      const partition = partitions.find(id);
+      assert(found === undefined || found === partition, "a flip changes one partition");
+      found = partition;
+    }
+    assert(found !== undefined, "a flip is about a repository");
+    return found;
+  }
+
+  /** Makes flips that were decided elsewhere: all together they are this change, and lead to this position in a partition. */
   follow<Change extends CatalogChange>(
     makeChange: () => Change | Promise<Change>,
     position: Position,
+    partition = 0,
   ): Promise<Change> {
     return this.#make(makeChange, () => {
       this.#followedCount++;
-      return Promise.resolve(position);
+      return Promise.resolve({ partition, position });
     });
   }
 
@@ -326,7 +365,7 @@ export class Catalog implements Manifest {
   /** Changes are made one at a time, in the order of the calls. */
   #make<Change extends CatalogChange>(
     makeChange: () => Change | Promise<Change>,
-    decide: (change: Change, staged: StagedChange) => Promise<Position | undefined>,
+    decide: (change: Change, staged: StagedChange) => Promise<Step | undefined>,
   ): Promise<Change> {
     return this.between(async () => {
       const change = await makeChange();
@@ -334,17 +373,19 @@ export class Catalog implements Manifest {
         repositories: this.#repositories,
         shards: this.#shards.values(),
         history: this.#history.values(),
-        counters: { nextRepositoryId: this.#nextRepositoryId, nextShardId: this.#nextShardId },
+        counters: { nextRepositoryId: this.nextRepositoryId, nextShardId: this.#nextShardId },
       });
       const table = await resultWhileYielding(
         this.#tables.prepare(change.repositories ?? [], change.removedRepositoryIds ?? []),
       );
       const changed = (change.repositories ?? []).map((after) => ({ before: this.#repositories.get(after.id), after }));
-      const position = await decide(change, staged);
+      const step = await decide(change, staged);
       const added = changed.length === 0 ? undefined : this.onStaging(changed);
-      if (position !== undefined)
-        await this.#store.apply([...staged.records, ...(added?.records ?? []), writePosition(position)]);
-      this.#position = position ?? this.#position;
+      if (step !== undefined) {
+        const { partition, position } = step;
+        await this.#store.apply([...staged.records, ...(added?.records ?? []), writePosition(partition, position)]);
+        this.#positions.set(partition, position);
+      }
       this.#show(change, staged.shards);
       this.#showHistory(change.addedHistory ?? [], staged.removedHistoryIds);
       if (table !== undefined) this.#tables.take(table);

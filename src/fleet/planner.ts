@@ -1,4 +1,5 @@
 import { assert } from "../base/assert.js";
+import { hashText, mixBits } from "../base/hash-text.js";
 import { eachInSteps, filterInSteps } from "../base/yielding.js";
 
 /**
@@ -135,7 +136,7 @@ class NodeDraft {
   constructor(node: PlannedNode) {
     assert(node.capacityBytes > 0, "a node has room");
     this.node = node;
-    this.hash = hashName(node.name);
+    this.hash = hashText(node.name);
   }
 
   get load(): number {
@@ -153,7 +154,7 @@ class NodeDraft {
 
   /** The higher, the sooner it gets a copy of the partition. */
   preference(partition: PlannedPartition): number {
-    const mixed = mix(this.hash ^ mix(partition.id + 1));
+    const mixed = mixBits(this.hash ^ mixBits(partition.id + 1));
     return -this.node.capacityBytes / Math.log((mixed + 0.5) / 2 ** 32);
   }
 }
@@ -530,20 +531,4 @@ function largest<T>(items: readonly T[], measure: (item: T) => number): T | unde
     if (best === undefined || size > best.size) best = { item, size };
   }
   return best?.item;
-}
-
-/** FNV-1a over UTF-16 units. */
-function hashName(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
-  return mix(hash);
-}
-
-/** The finalizer of MurmurHash3: each bit of the result depends on each bit given. */
-function mix(value: number): number {
-  let mixed = value ^ (value >>> 16);
-  mixed = Math.imul(mixed, 0x85ebca6b);
-  mixed ^= mixed >>> 13;
-  mixed = Math.imul(mixed, 0xc2b2ae35);
-  return (mixed ^ (mixed >>> 16)) >>> 0;
 }

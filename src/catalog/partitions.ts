@@ -1,0 +1,58 @@
+import { assert } from "../base/assert.js";
+import { hashText } from "../base/hash-text.js";
+
+/** So many partitions can a fleet have: what is made for each of them stays small. */
+export const partitionsMax = 4096;
+
+/**
+ * The parts into which the repositories of a fleet are divided, and the ids that new repositories get. A repository is placed by its name
+ * when it is added; from then on its id says where it is: partition `p` of `count` gives those of which `(id - 1) % count` is `p`.
+ *
+ * A single host has one partition, and gives 1, 2, 3.
+ */
+export class Partitions {
+  readonly count: number;
+  /** The next id of each. */
+  readonly #next: number[];
+  #largest: number;
+
+  constructor(count: number) {
+    assert(Number.isInteger(count) && count >= 1 && count <= partitionsMax, "a fleet has some partitions");
+    this.count = count;
+    this.#next = Array.from({ length: count }, (_, partition) => partition + 1);
+    this.#largest = 1;
+  }
+
+  /** No id is above it, or is given above it, before the next one is taken. */
+  get nextRepositoryId(): number {
+    return this.#largest;
+  }
+
+  /** That of the repository with this id. */
+  find(repositoryId: number): number {
+    return (repositoryId - 1) % this.count;
+  }
+
+  /** That of a new repository with this name. */
+  place(name: string): number {
+    return this.count === 1 ? 0 : Math.floor((hashText(name) / 2 ** 32) * this.count);
+  }
+
+  /** An id for a new repository with this name. */
+  take(name: string): number {
+    const partition = this.place(name);
+    const id = this.#next[partition];
+    assert(id !== undefined, "a repository is placed in one of the partitions");
+    this.#next[partition] = id + this.count;
+    this.#largest = Math.max(this.#largest, id + 1);
+    return id;
+  }
+
+  /** Gives only ids above this one from now on. */
+  reserve(repositoryId: number): void {
+    for (const [partition, next] of this.#next.entries())
+      if (next <= repositoryId)
+        this.#next[partition] = next + Math.ceil((repositoryId + 1 - next) / this.count) * this.count;
+    this.#largest = Math.max(this.#largest, repositoryId + 1);
+  }
+}
