@@ -63,7 +63,7 @@ export class Catalog implements Manifest {
   #nextShardId = 1;
   /** By partition. */
   readonly #positions = new Map<number, Position>();
-  readonly #partitions: Partitions;
+  readonly partitions: Partitions;
   #followedCount = 0;
   /** Settles when the last change or `between` is done. */
   #commits: Promise<void> = Promise.resolve();
@@ -92,15 +92,15 @@ export class Catalog implements Manifest {
   /** Empty until `load` is done. */
   constructor(store: Records, partitions = new Partitions(1)) {
     this.#store = store;
-    this.#partitions = partitions;
+    this.partitions = partitions;
   }
 
   /** Reads the stored catalog, in steps. Must be called once, before anything else. */
   *load(): Generator<void, void> {
     const { nextRepositoryId, nextShardId } = readCounters(this.#store);
-    this.#partitions.reserve(nextRepositoryId - 1);
+    this.partitions.reserve(nextRepositoryId - 1);
     this.#nextShardId = Math.max(this.#nextShardId, nextShardId);
-    for (let partition = 0; partition < this.#partitions.count; partition++)
+    for (let partition = 0; partition < this.partitions.count; partition++)
       this.#positions.set(partition, readPosition(this.#store, partition));
     for (const batch of readRepositories(this.#store)) {
       for (const repository of batch) this.#setRepository(repository);
@@ -161,12 +161,12 @@ export class Catalog implements Manifest {
 
   /** Makes new repositories get ids above this one, because something may be stored for a repository with this id. */
   reserveRepositoryId(id: number): void {
-    this.#partitions.reserve(id);
+    this.partitions.reserve(id);
   }
 
   /** Above the ids of all repositories that there are, or were. */
   get nextRepositoryId(): number {
-    return this.#partitions.nextRepositoryId;
+    return this.partitions.nextRepositoryId;
   }
 
   get repositoryCount(): number {
@@ -242,7 +242,7 @@ export class Catalog implements Manifest {
       ...config,
       configured,
       removedAt: "",
-      id: this.#partitions.take(config.name),
+      id: this.partitions.take(config.name),
       generation: 0,
       indexedBranches: [],
       addedMetadata: {},
@@ -315,20 +315,20 @@ export class Catalog implements Manifest {
    */
   flip<Change extends CatalogChange>(
     makeChange: () => Change | Promise<Change>,
-    decide: (flip: Flip<Change>, staged: StagedChange) => Promise<void>,
+    decide: (flip: Flip<Change>, staged: StagedChange, partition: number) => Promise<void>,
   ): Promise<Change> {
     return this.#make(makeChange, async (change, staged) => {
       if (staged.records.length === 0) return undefined;
       const id = randomUUID();
       const partition = this.#requirePartition(change);
-      await decide({ id, change }, staged);
+      await decide({ id, change }, staged, partition);
       return { partition, position: { version: this.positionIn(partition).version + 1, flipId: id } };
     });
   }
 
   /** The one that a change is about. */
   #requirePartition(change: CatalogChange): number {
-    const partitions = this.#partitions;
+    const { partitions } = this;
     if (partitions.count === 1) return 0;
     let found: number | undefined;
     const ids = changedRepositoryIds(

@@ -91,17 +91,28 @@ export class SharedManifest implements Manifest {
   refusal: () => TrawlError = () =>
     new TrawlError("conflict", "another node changes this part of the index: ask that node");
 
-  /** Caller guarantees: the catalog is loaded, and changed by nobody else. */
+  /** Caller guarantees: the catalog is loaded, and what it has of the partition is changed by nobody else. */
   constructor(services: SharedManifestServices) {
     this.#services = services;
     const { catalog } = services;
-    for (const { record } of catalog.shards()) this.#ids.set(nameShard(record), record.id);
-    for (const record of catalog.historyShards()) this.#ids.set(nameShard(record), record.id);
+    for (const { record } of catalog.shards())
+      if (record.repositoryIds.some((id) => this.#isMine(id))) this.#ids.set(nameShard(record), record.id);
+    for (const record of catalog.historyShards())
+      if (this.#isMine(record.repositoryId)) this.#ids.set(nameShard(record), record.id);
   }
 
-  /** What the catalog has reached. */
+  get #partition(): number {
+    return this.#services.records.partition;
+  }
+
+  /** Whether a repository is in the partition. The catalog may have those of others, too. */
+  #isMine(repositoryId: number): boolean {
+    return this.#services.catalog.partitions.find(repositoryId) === this.#partition;
+  }
+
+  /** What the catalog has reached in the partition. */
   get position(): Position {
-    return this.#services.catalog.position;
+    return this.#services.catalog.positionIn(this.#partition);
   }
 
   /** Stores shards that will be in a change, before its turn comes. */
@@ -165,7 +176,8 @@ export class SharedManifest implements Manifest {
     return catalog
       .flip(
         async () => this.#store(await makeChange()),
-        async (flip, staged) => {
+        async (flip, staged, partition) => {
+          assert(partition === this.#partition, "a change is published where its repositories are");
           const shared = await this.#toShared(flip, staged);
           await this.#decide(shared);
           const { addedShards = [], addedHistory = [] } = flip.change;
@@ -199,11 +211,11 @@ export class SharedManifest implements Manifest {
   }
 
   async #decide(flip: SharedFlip): Promise<void> {
-    const { records, leases, catalog, log } = this.#services;
+    const { records, leases, log } = this.#services;
     const lease = this.#lease;
     if (lease === undefined || !leases.holds(lease)) throw new RefusedFlip();
     const { epoch, timeline } = lease;
-    const fence = { holder: leases.holder, epoch, timeline, version: catalog.position.version };
+    const fence = { holder: leases.holder, epoch, timeline, version: this.position.version };
     let isMade: boolean;
     try {
       isMade = await records.flip(fence, flip);
@@ -252,18 +264,18 @@ export class SharedManifest implements Manifest {
   }
 
   async #follow(): Promise<boolean> {
-    const { catalog, records } = this.#services;
-    const before = catalog.position;
+    const { records } = this.#services;
+    const before = this.position;
     for (;;) {
-      const { version, flipId } = catalog.position;
+      const { version, flipId } = this.position;
       const flips = await records.flipsAfter(version, flipId);
       if (flips === undefined) {
         await this.#takeSnapshot();
         return true;
       }
-      if (flips.length === 0) return catalog.position !== before;
+      if (flips.length === 0) return this.position !== before;
       for (const flip of flips) {
-        assert(flip.version === catalog.position.version + 1, "flips are logged without gaps");
+        assert(flip.version === this.position.version + 1, "flips are logged without gaps");
         await this.#make(flip.change, { version: flip.version, flipId: flip.id });
       }
     }
@@ -297,7 +309,7 @@ export class SharedManifest implements Manifest {
       if (record !== undefined) await shards.bringSymbols(id, record);
     });
     const repositories = await resultWhileYielding(mapInSteps(change.repositories ?? [], withoutErrors));
-    await catalog.follow(() => ({ ...change, repositories }), position);
+    await catalog.follow(() => ({ ...change, repositories }), position, this.#partition);
     for (const name of [...(value.removedShards ?? []), ...(value.removedHistory ?? [])] as string[])
       this.#ids.delete(name);
     for (const [name, id] of brought) this.#ids.set(name, id);
@@ -316,7 +328,7 @@ export class SharedManifest implements Manifest {
       for (const one of someShards) found.set(one.name, one);
     });
     const position = { version: state?.version ?? 0, flipId: state?.flipId ?? "" };
-    log.warn({ partition: records.partition, before: catalog.position, after: position }, "the manifest was read anew");
+    log.warn({ partition: records.partition, before: this.position, after: position }, "the manifest was read anew");
     const removed = await resultWhileYielding(filterInSteps([...this.#ids], ([name]) => !found.has(name)));
     const addedShards: ShardRecord[] = [];
     const addedHistory: HistoryShardRecord[] = [];
@@ -366,7 +378,9 @@ export class SharedManifest implements Manifest {
           mapInSteps(repositories, ({ record }) => withoutErrors(parse(record) as Repository)),
         ),
         removedRepositoryIds: (
-          await resultWhileYielding(filterInSteps([...catalog.repositories()], ({ id }) => !ids.has(id)))
+          await resultWhileYielding(
+            filterInSteps([...catalog.repositories()], ({ id }) => this.#isMine(id) && !ids.has(id)),
+          )
         ).map(({ id }) => id),
         addedShards,
         addedHistory,
@@ -375,6 +389,7 @@ export class SharedManifest implements Manifest {
         restored,
       }),
       position,
+      this.#partition,
     );
     for (const [name] of removed) this.#ids.delete(name);
     await resultWhileYielding(eachInSteps(names, ([name, id]) => void this.#ids.set(name, id)));

@@ -5,6 +5,7 @@ import { silentLog } from "../../../src/base/log.js";
 import { createMetrics } from "../../../src/base/metrics.js";
 import { resultAtOnce } from "../../../src/base/yielding.js";
 import { Catalog } from "../../../src/catalog/catalog.js";
+import { Partitions } from "../../../src/catalog/partitions.js";
 import {
   Database,
   DatabaseError,
@@ -33,7 +34,13 @@ import { randomFrom } from "../../support/random.js";
 import { until } from "../../support/waiting.js";
 
 const skip = withoutPostgres;
-const partition = 3;
+const partition = 0;
+
+function loaded(store: MemoryRecords, partitionCount: number): Catalog {
+  const catalog = new Catalog(store, new Partitions(partitionCount));
+  resultAtOnce(catalog.load());
+  return catalog;
+}
 
 /** A node: connections of its own, a catalog, and the manifest between them. */
 class TestNode implements ManifestSite {
@@ -54,11 +61,11 @@ class TestNode implements ManifestSite {
     readonly lengthMs = 600_000,
     readonly store = new MemoryRecords(),
     firstId = 1_000_000,
+    part: { readonly catalog: Catalog; readonly partition: number } = { catalog: loaded(store, 1), partition },
   ) {
     this.#nextId = firstId;
-    this.catalog = new Catalog(store);
-    resultAtOnce(this.catalog.load());
-    this.records = new PartitionRecords(database, partition, 10_000);
+    this.catalog = part.catalog;
+    this.records = new PartitionRecords(database, part.partition, 10_000);
     this.leases = new Leases(database, "partition", holder, lengthMs);
     this.manifest = new SharedManifest({
       catalog: this.catalog,
@@ -646,4 +653,63 @@ t.test("flips are read as many at once as are not long", { skip }, async (t) => 
     return (await a.records.flipsAfter(version, String(id)))?.length;
   };
   t.strictSame([await after(1), await after(3), await after(4), await after(5)], [2, 1, 1, 0]);
+});
+
+t.test("a catalog has two partitions, and each of them follows by itself", { skip }, async (t) => {
+  const database = await testDatabase(t);
+  const site = (holder: string, catalog = loaded(new MemoryRecords(), 2)): readonly [TestNode, TestNode] => {
+    const make = (partition: number): TestNode =>
+      new TestNode(database, holder, undefined, undefined, 1_000_000 * (partition + 1), { catalog, partition });
+    return [make(0), make(1)];
+  };
+  const owners = site("a/1");
+  const { catalog } = owners[0];
+  for (const one of owners) t.equal(await one.manifest.claim(), true);
+  const names = ["host/a", "host/b", "host/c", "host/d", "host/e", "host/f"];
+  const inside = (partition: number): string[] => names.filter((name) => catalog.partitions.place(name) === partition);
+  t.ok(inside(0).length > 0 && inside(1).length > 0);
+  for (const name of names) await owners[catalog.partitions.place(name) === 0 ? 0 : 1].add(name);
+  const [wrong] = inside(1);
+  const elsewhere = catalog.repositoryByName(wrong ?? "");
+  if (elsewhere === undefined) throw new RangeError("it was added");
+  await t.rejects(
+    owners[0].manifest.publish(() => ({ repositories: [{ ...elsewhere, stars: 5 }] })),
+    /where its repositories are/,
+  );
+  // Two of them have the same name.
+  const addShard = (partition: 0 | 1, id: number, checksum: number): Promise<unknown> => {
+    const repositoryIds = [catalog.repositoryByName(inside(partition)[0] ?? "")?.id ?? 0];
+    const shard = { id, checksum, storedBytes: 1, contentBytes: 1, documentCount: 1, repositoryIds };
+    return owners[partition].manifest.publish(() => ({ addedShards: [shard] }));
+  };
+  await addShard(0, 1, 7);
+  await addShard(1, 2, 7);
+  await addShard(1, 3, 8);
+  t.equal(catalog.positionIn(0).version, inside(0).length + 1);
+  t.equal(catalog.positionIn(1).version, inside(1).length + 2);
+
+  const followers = site("b/1");
+  await followers[1].manifest.follow();
+  t.strictSame(followers[0].names, inside(1));
+  t.equal(followers[0].manifest.position.version, 0);
+  await followers[0].manifest.follow();
+  t.strictSame(followers[0].names, names);
+  t.strictSame(followers[1].manifest.position, owners[1].manifest.position);
+  t.equal(followers[0].catalog.shards().length, 3);
+
+  // One of them has lost everything: what is in the other one stays, also after a new start.
+  for (const table of ["flip", "repository", "shard"]) await database.query(`delete from ${table} where partition = 0`);
+  await database.query("update partition set version = 0, flip_id = '' where id = 0");
+  const again = site("b/2", followers[0].catalog);
+  await again[0].manifest.follow();
+  t.strictSame(again[0].names, inside(1));
+  t.equal(again[0].catalog.shards().length, 2);
+  await again[1].manifest.follow();
+  t.strictSame(again[1].manifest.position, owners[1].manifest.position);
+
+  // Its log is cut: it is read anew, and is all there is.
+  await owners[1].records.forget(1_000);
+  const late = site("c/1");
+  for (const one of late) await one.manifest.follow();
+  t.strictSame(late[0].names, inside(1));
 });
