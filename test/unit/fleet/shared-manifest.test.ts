@@ -593,6 +593,32 @@ t.test("each loop logs a failure once, and so does a second process of a node", 
   t.match(replica.refusal.message, /its log says what keeps it/);
 });
 
+t.test("an owner gives the partition to who should have it, while that node is there", { skip }, async (t) => {
+  const a = await owner(t);
+  const { database, records } = a;
+  const fleet = new FleetRecords(database);
+  await fleet.join("b", "b", false, 0);
+  await fleet.beat("b", "1", 0, "");
+  await database.query("insert into copy (partition, node, state) values ($1, 'b', 'loading')", [partition]);
+  await database.query("update partition set owner = 'b'");
+  const replica = await a.replica(t, { pollMs: 1 });
+  let lookCount = 0;
+  const { state } = records;
+  Object.assign(records, { state: () => state.call(records).finally(() => lookCount++) });
+  replica.start();
+  await until("it has looked several times", () => lookCount > 9);
+  t.equal(replica.isOwner, true, "the other one has not had everything");
+  const { epoch } = (await records.state()) ?? { epoch: 0 };
+  await database.query("update copy set state = 'ready'");
+  await until("it has given it back", () => !a.manifest.isOwner);
+  lookCount = 0;
+  await until("it has looked several times", () => lookCount > 9);
+  t.match(await records.state(), { epoch, isReleased: true, planned: { id: "b" } }, "it has not claimed it again");
+  await fleet.stop("b");
+  await until("nobody else is there", () => replica.isOwner);
+  t.match(await records.state(), { planned: { id: "a/1" } });
+});
+
 t.test("what an owner begins with is tried until it is done", { skip }, async (t) => {
   const node = new TestNode(await testDatabase(t), "a/1");
   const replica = await node.replica(t, { pollMs: 1 });
