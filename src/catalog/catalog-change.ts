@@ -148,7 +148,7 @@ function stageShard(
   return makeLiveShard(record, findRepository, tombstones);
 }
 
-/** The repositories that a change is about, as far as their shards are known; some of them several times. */
+/** The repositories that a change is about, as far as their shards are known; some of them several times, and 0 for hidden ones. */
 export function* changedRepositoryIds(
   change: CatalogChange,
   findShard: (id: number) => Pick<ShardRecord, "repositoryIds"> | undefined,

@@ -29,9 +29,15 @@ import { HistoryShards, type HistoryView } from "./history-shards.js";
 import { makeLiveShard } from "./live-shard.js";
 import { LiveShards, type CatalogView } from "./live-shards.js";
 import type { Flip, Manifest } from "./manifest.js";
-import { Partitions } from "./partitions.js";
+import { Partitions, type PartitionShare } from "./partitions.js";
 import type { RepositoryTable } from "./repository-table.js";
 import { mayHide, VisibleTables } from "./visible-tables.js";
+
+/** What a task began with: how often the catalog had followed flips of a partition. */
+export interface Basis {
+  readonly partition: number;
+  readonly followedCount: number;
+}
 
 /** Where a change leads to. */
 interface Step {
@@ -63,8 +69,9 @@ export class Catalog implements Manifest {
   #nextShardId = 1;
   /** By partition. */
   readonly #positions = new Map<number, Position>();
-  readonly partitions: Partitions;
-  #followedCount = 0;
+  #partitions: Partitions;
+  /** How often each partition was followed. */
+  readonly #followed = new Map<number, number>();
   /** Settles when the last change or `between` is done. */
   #commits: Promise<void> = Promise.resolve();
 
@@ -83,7 +90,7 @@ export class Catalog implements Manifest {
   /** Called with the id of a repository that other viewers see than before. */
   onVisibilityChanged: (repositoryId: number) => void = () => undefined;
 
-  /** Called with the ids of repositories that were deleted. */
+  /** Called with the ids of repositories that were deleted, and not of those whose partition is elsewhere now. */
   onRemoved: (repositoryIds: readonly number[]) => void = () => undefined;
 
   /** Called with the ids of shards that no search can read any more. */
@@ -92,7 +99,18 @@ export class Catalog implements Manifest {
   /** Empty until `load` is done. */
   constructor(store: Records, partitions = new Partitions(1)) {
     this.#store = store;
-    this.partitions = partitions;
+    this.#partitions = partitions;
+  }
+
+  /** Of one host, until it is known of which fleet it is: must be called before `load`. */
+  divide(partitionCount: number): void {
+    assert(this.#repositories.size === 0, "a catalog is divided before it has anything");
+    this.#partitions = new Partitions(partitionCount);
+  }
+
+  /** How the repositories of the fleet are divided, and which new ids they get. */
+  get partitions(): Partitions {
+    return this.#partitions;
   }
 
   /** Reads the stored catalog, in steps. Must be called once, before anything else. */
@@ -144,9 +162,14 @@ export class Catalog implements Manifest {
     return this.#repositories.values();
   }
 
-  /** The repositories that the viewer may see. The table shows later records until a change replaces the table. */
-  repositoryTable(viewer: Viewer): RepositoryTable {
-    return this.#tables.of(viewer);
+  /** The repositories that the viewer may see, of some partitions or of all. The table shows later records until a change replaces the table. */
+  repositoryTable(viewer: Viewer, share?: PartitionShare): RepositoryTable {
+    return share === undefined ? this.#tables.of(viewer) : this.#tables.ofShare(viewer, share);
+  }
+
+  /** The same, in steps. */
+  *shareInSteps(viewer: Viewer, share: PartitionShare): Generator<void, RepositoryTable> {
+    return yield* this.#tables.shareInSteps(viewer, share);
   }
 
   /** Whether the viewer may see all repositories that are not removed. */
@@ -293,9 +316,10 @@ export class Catalog implements Manifest {
     this.#setRepository({ ...repository, historyError: error === "" ? undefined : error });
   }
 
-  /** Forgets, in memory only, why syncs and histories of repositories have failed. */
-  forgetErrors(): void {
+  /** Forgets, in memory only, why syncs and histories of some repositories have failed. */
+  forgetErrors(isMeant: (repositoryId: number) => boolean): void {
     for (const { id, lastError } of [...this.#repositories.values()]) {
+      if (!isMeant(id)) continue;
       if (lastError !== "") this.recordFailed(id, "");
       this.recordHistoryError(id, "");
     }
@@ -320,14 +344,15 @@ export class Catalog implements Manifest {
     return this.#make(makeChange, async (change, staged) => {
       if (staged.records.length === 0) return undefined;
       const id = randomUUID();
-      const partition = this.#requirePartition(change);
+      const partition = this.findPartition(change);
+      assert(partition !== undefined, "a flip is about a repository");
       await decide({ id, change }, staged, partition);
       return { partition, position: { version: this.positionIn(partition).version + 1, flipId: id } };
     });
   }
 
-  /** The one that a change is about. */
-  #requirePartition(change: CatalogChange): number {
+  /** The one that a change is about; undefined if it is about no repository. A change about several fails. */
+  findPartition(change: CatalogChange): number | undefined {
     const { partitions } = this;
     if (partitions.count === 1) return 0;
     let found: number | undefined;
@@ -337,11 +362,12 @@ export class Catalog implements Manifest {
       (id) => this.#history.get(id),
     );
     for (const id of ids) {
+      // What is hidden in a shard was in the partition of the rest.
+      if (id === 0) continue;
       const partition = partitions.find(id);
       assert(found === undefined || found === partition, "a flip changes one partition");
       found = partition;
     }
-    assert(found !== undefined, "a flip is about a repository");
     return found;
   }
 
@@ -352,20 +378,40 @@ export class Catalog implements Manifest {
     partition = 0,
   ): Promise<Change> {
     return this.#make(makeChange, () => {
-      this.#followedCount++;
+      this.#followed.set(partition, this.#followedIn(partition) + 1);
       return Promise.resolve({ partition, position });
     });
   }
 
-  /** How many times `follow` has changed the catalog. What a task computed before the last of them may not fit the catalog any more. */
-  get followedCount(): number {
-    return this.#followedCount;
+  /** Like `follow`, of a change that leaves nothing of the partition: it is elsewhere now, and nothing of it was deleted. */
+  dropPartition(makeChange: () => CatalogChange | Promise<CatalogChange>, partition: number): Promise<CatalogChange> {
+    const decide = (): Promise<Step> => {
+      this.#followed.set(partition, this.#followedIn(partition) + 1);
+      return Promise.resolve({ partition, position: noPosition });
+    };
+    return this.#make(makeChange, decide, true);
+  }
+
+  #followedIn(partition: number): number {
+    return this.#followed.get(partition) ?? 0;
+  }
+
+  /** What a task computes of this repository, and of others in its partition, is computed from. */
+  basis(repositoryId: number): Basis {
+    const partition = this.partitions.find(repositoryId);
+    return { partition, followedCount: this.#followedIn(partition) };
+  }
+
+  /** Whether nobody else has changed the partition since: otherwise what was computed may not fit the catalog any more. */
+  isCurrent({ partition, followedCount }: Basis): boolean {
+    return this.#followedIn(partition) === followedCount;
   }
 
   /** Changes are made one at a time, in the order of the calls. */
   #make<Change extends CatalogChange>(
     makeChange: () => Change | Promise<Change>,
     decide: (change: Change, staged: StagedChange) => Promise<Step | undefined>,
+    isDropped = false,
   ): Promise<Change> {
     return this.between(async () => {
       const change = await makeChange();
@@ -387,6 +433,8 @@ export class Catalog implements Manifest {
         this.#positions.set(partition, position);
       }
       this.#show(change, staged.shards);
+      const removed = change.removedRepositoryIds ?? [];
+      if (removed.length > 0 && !isDropped) this.onRemoved(removed);
       this.#showHistory(change.addedHistory ?? [], staged.removedHistoryIds);
       if (table !== undefined) this.#tables.take(table);
       added?.show();
@@ -413,7 +461,6 @@ export class Catalog implements Manifest {
       this.#repositories.delete(id);
       this.#tables.clear();
     }
-    if ((change.removedRepositoryIds ?? []).length > 0) this.onRemoved(change.removedRepositoryIds ?? []);
     for (const id of shards.keys()) this.#nextShardId = Math.max(this.#nextShardId, id + 1);
     this.#shards.replace(shards, change.removedShardIds ?? []);
   }

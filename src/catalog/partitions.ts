@@ -4,6 +4,26 @@ import { hashText } from "../base/hash-text.js";
 /** So many partitions can a fleet have: what is made for each of them stays small. */
 export const partitionsMax = 4096;
 
+/** Shares that are kept, so that what is derived from one is found again. */
+const keptSharesMax = 256;
+
+/** Some of the partitions, as one node searches them for another one. Equal shares are one object. */
+export class PartitionShare {
+  readonly #partitions: Partitions;
+  /** By partition. */
+  readonly #isIn: Uint8Array;
+
+  constructor(partitions: Partitions, numbers: readonly number[]) {
+    this.#partitions = partitions;
+    this.#isIn = new Uint8Array(partitions.count);
+    for (const number of numbers) this.#isIn[number] = 1;
+  }
+
+  has(repositoryId: number): boolean {
+    return this.#isIn[this.#partitions.find(repositoryId)] === 1;
+  }
+}
+
 /**
  * The parts into which the repositories of a fleet are divided, and the ids that new repositories get. A repository is placed by its name
  * when it is added; from then on its id says where it is: partition `p` of `count` gives those of which `(id - 1) % count` is `p`.
@@ -15,6 +35,8 @@ export class Partitions {
   /** The next id of each. */
   readonly #next: number[];
   #largest: number;
+  /** By their numbers; the oldest first. */
+  readonly #shares = new Map<string, PartitionShare>();
 
   constructor(count: number) {
     assert(Number.isInteger(count) && count >= 1 && count <= partitionsMax, "a fleet has some partitions");
@@ -36,6 +58,17 @@ export class Partitions {
   /** That of a new repository with this name. */
   place(name: string): number {
     return this.count === 1 ? 0 : Math.floor((hashText(name) / 2 ** 32) * this.count);
+  }
+
+  /** These partitions. Caller guarantees: they are numbers of partitions. */
+  share(numbers: readonly number[]): PartitionShare {
+    const key = numbers.join();
+    const share = this.#shares.get(key) ?? new PartitionShare(this, numbers);
+    this.#shares.delete(key);
+    this.#shares.set(key, share);
+    const [oldest] = this.#shares.keys();
+    if (this.#shares.size > keptSharesMax && oldest !== undefined) this.#shares.delete(oldest);
+    return share;
   }
 
   /** An id for a new repository with this name. */

@@ -1,6 +1,7 @@
 import { eachInSteps, filterInSteps, resultAtOnce } from "../base/yielding.js";
 import type { Repository } from "../model/repository.js";
 import type { Viewer } from "../model/viewer.js";
+import type { PartitionShare } from "./partitions.js";
 import { RepositoryTable } from "./repository-table.js";
 
 /**
@@ -9,6 +10,9 @@ import { RepositoryTable } from "./repository-table.js";
  */
 const keptTablesMax = 256;
 const keptRepositoriesMax = 1_000_000;
+
+/** The same for parts of tables that are searched for other nodes. */
+const keptSharesMax = 64;
 
 /**
  * For each viewer, a table of the repositories that it may see.
@@ -25,6 +29,8 @@ export class VisibleTables {
   #earlier: RepositoryTable | undefined;
   /** By the names under which viewers read; least recently used first. */
   readonly #parts = new Map<string, RepositoryTable>();
+  /** What is in some partitions, of tables of viewers; least recently used first. */
+  readonly #shares = new Map<RepositoryTable, Map<PartitionShare, RepositoryTable>>();
   /** Records that arrived while a table is being prepared. */
   #replacedMeanwhile: Map<number, Repository> | undefined;
   /**
@@ -35,6 +41,48 @@ export class VisibleTables {
 
   constructor(repositories: () => Iterable<Repository>) {
     this.#repositories = repositories;
+  }
+
+  /** Of what the viewer may see, what is in a share of the partitions. */
+  ofShare(viewer: Viewer, share: PartitionShare): RepositoryTable {
+    return resultAtOnce(this.shareInSteps(viewer, share));
+  }
+
+  /** The same in steps, after which it is known. */
+  *shareInSteps(viewer: Viewer, share: PartitionShare): Generator<void, RepositoryTable> {
+    const visible = this.of(viewer);
+    const known = this.#shares.get(visible)?.get(share);
+    if (known !== undefined) return known;
+    const inside = yield* filterInSteps([...visible.values()], ({ id }) => share.has(id));
+    const isAll = inside.length === visible.count;
+    const table = isAll ? visible : yield* RepositoryTable.inSteps(inside, false, visible);
+    // It was replaced meanwhile.
+    if (this.of(viewer) !== visible) return yield* this.shareInSteps(viewer, share);
+    // Records may have been, too.
+    if (!isAll) for (const { id } of inside) this.#renew(table, visible, id);
+    const shares = this.#shares.get(visible) ?? new Map<PartitionShare, RepositoryTable>();
+    this.#shares.delete(visible);
+    this.#shares.set(visible, shares.set(share, table));
+    this.#shrinkShares();
+    return table;
+  }
+
+  #renew(table: RepositoryTable, visible: RepositoryTable, id: number): void {
+    const record = visible.byId(id);
+    if (record !== undefined && record !== table.byId(id)) table.replace(record);
+  }
+
+  #shrinkShares(): void {
+    let [count, repositoryCount] = [0, 0];
+    for (const shares of this.#shares.values())
+      for (const table of shares.values()) [count, repositoryCount] = [count + 1, repositoryCount + table.count];
+    for (const [visible, shares] of this.#shares)
+      for (const [share, { count: size }] of shares) {
+        if (count === 1 || (count <= keptSharesMax && repositoryCount <= keptRepositoriesMax)) return;
+        shares.delete(share);
+        if (shares.size === 0) this.#shares.delete(visible);
+        [count, repositoryCount] = [count - 1, repositoryCount - size];
+      }
   }
 
   of(viewer: Viewer): RepositoryTable {
@@ -103,12 +151,14 @@ export class VisibleTables {
     this.#replacedMeanwhile?.set(repository.id, repository);
     if (this.#whole?.replace(repository) === false) return this.clear();
     for (const part of this.#parts.values()) part.replace(repository);
+    for (const shares of this.#shares.values()) for (const part of shares.values()) part.replace(repository);
   }
 
   clear(): void {
     this.#earlier = this.#whole ?? this.#earlier;
     this.#whole = undefined;
     this.#parts.clear();
+    this.#shares.clear();
   }
 
   /** The most recently used table is kept. */

@@ -336,7 +336,7 @@ export class SyncManager {
     this.#tasks.pause(reason);
     this.#queue.rejectWaiters(reason());
     // The node that fetches from now on finds out what is wrong, and this one would not learn when it is over.
-    this.#services.catalog.forgetErrors();
+    this.#services.catalog.forgetErrors(() => true);
   }
 
   /** Fetches and indexes from now on, everything at first: another node may have done so until now. */

@@ -1,6 +1,7 @@
 import { assert } from "../../base/assert.js";
 import { monotonicMs } from "../../base/deadline.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
+import type { Basis } from "../../catalog/catalog.js";
 import type { LiveShard, ShardRecord } from "../../model/shard-record.js";
 import { IngestLoss } from "../../pool/ingest-pool.js";
 import type { SyncTaskResult } from "../../protocol/ingest-messages.js";
@@ -124,9 +125,9 @@ export class Compaction {
   async #merge(shards: readonly LiveShard[]): Promise<void> {
     assert(!this.#isRunning, "shards are merged one group at a time");
     this.#isRunning = true;
-    const basis = this.#services.catalog.followedCount;
     const groups = repositoriesByVisibility(shards, this.#site.viewersKey);
     const ids = groups.flat();
+    const basis = this.#services.catalog.basis(ids[0] ?? 0);
     this.#locks.lock(ids);
     try {
       const result = await this.#services.pool.compact({
@@ -163,7 +164,7 @@ export class Compaction {
         this.#suspects.add(record.id);
   }
 
-  async #replace(shards: readonly LiveShard[], merged: SyncTaskResult["shards"], basis: number): Promise<void> {
+  async #replace(shards: readonly LiveShard[], merged: SyncTaskResult["shards"], basis: Basis): Promise<void> {
     const { catalog, log } = this.#services;
     assert(countDocuments(merged) <= countDocuments(shards.map(({ record }) => record)), "a merge makes no documents");
     await this.#flips.flip(merged, basis, () => ({

@@ -7,7 +7,7 @@ import type { HistoryWork, IndexHistoryTaskResult } from "../../protocol/ingest-
 import type { IndexTasks } from "../queue/index-tasks.js";
 import { reportStoreLoss, type SyncServices } from "../services/sync-settings.js";
 import type { ShardFlips } from "./shard-flips.js";
-import type { Catalog } from "../../catalog/catalog.js";
+import type { Basis, Catalog } from "../../catalog/catalog.js";
 import type { CatalogChange } from "../../catalog/catalog-change.js";
 import type { HistoryShardRecord, HistoryState } from "../../model/history-record.js";
 import { parseHistoryScope } from "../../model/history-record.js";
@@ -149,7 +149,7 @@ export class HistoryIndexing {
   async #index(repository: Repository): Promise<void> {
     const { catalog, pool, log, activities } = this.#services;
     const { id, name } = repository;
-    const basis = catalog.followedCount;
+    const basis = catalog.basis(id);
     const planned = this.#policy.work(repository);
     try {
       const result = await pool.history({
@@ -175,7 +175,7 @@ export class HistoryIndexing {
     }
   }
 
-  async #flip(before: Repository, basis: number, planned: PlannedWork, result: IndexHistoryTaskResult): Promise<void> {
+  async #flip(before: Repository, basis: Basis, planned: PlannedWork, result: IndexHistoryTaskResult): Promise<void> {
     const { catalog, manifest } = this.#services;
     const { shard } = result;
     try {
@@ -183,7 +183,7 @@ export class HistoryIndexing {
         const repository = catalog.repository(before.id);
         // It was removed, something else is to be indexed now, its mirror has got more history, or another node has changed the index
         // meanwhile: what was built is dropped.
-        if (catalog.followedCount !== basis) return {};
+        if (!catalog.isCurrent(basis)) return {};
         const hasChanged = repository !== undefined && (repository.cut ?? "") !== (before.cut ?? "");
         if (repository === undefined || hasChanged || this.#policy.limits(repository) !== this.#policy.limits(before))
           return {};

@@ -1,5 +1,6 @@
 import { assert } from "../../base/assert.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
+import type { Basis } from "../../catalog/catalog.js";
 import type { CatalogChange } from "../../catalog/catalog-change.js";
 import type { ShardRecord } from "../../model/shard-record.js";
 import type { IndexTasks } from "../queue/index-tasks.js";
@@ -35,11 +36,11 @@ export class ShardFlips {
   }
 
   /**
-   * One catalog flip. Shards written for it that it does not use are deleted. `basis` is the catalog's `followedCount` when the task began:
+   * One catalog flip. Shards written for it that it does not use are deleted. `basis` is what the task began with:
    * the locks of repositories keep other tasks of this node from what it was computed from, but no other node. Rejects with `OutdatedWork` if
    * there is another one.
    */
-  async flip(written: readonly ShardRecord[], basis: number, makeChange: () => CatalogChange): Promise<void> {
+  async flip(written: readonly ShardRecord[], basis: Basis, makeChange: () => CatalogChange): Promise<void> {
     const ids = new Set(written.map(({ id }) => id));
     assert(ids.size === written.length, "each shard that a task has written has an id of its own");
     for (const id of ids)
@@ -48,7 +49,7 @@ export class ShardFlips {
     try {
       await this.#services.manifest.store(written);
       ({ addedShards: used = [] } = await this.#services.manifest.publish(() => {
-        if (this.#services.catalog.followedCount !== basis) throw new OutdatedWork();
+        if (!this.#services.catalog.isCurrent(basis)) throw new OutdatedWork();
         const change = makeChange();
         for (const { id } of change.addedShards ?? [])
           assert(ids.has(id), "a flip adds shards that were written for it");

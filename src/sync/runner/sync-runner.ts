@@ -48,7 +48,7 @@ export class SyncRunner {
     const { pool, settings, catalog } = this.#services;
     const { tasks, queue, flips, judge, outcomes, locks, repairs } = this.#parts;
     const startedMs = performance.now();
-    const basis = catalog.followedCount;
+    const basis = catalog.basis(repositories[0]?.id ?? 0);
     const taken = repositories.map((repository) => this.#toInput(repository));
     // Without those that cannot be fetched now.
     let inputs: readonly SyncInput[] = taken;

@@ -5,6 +5,7 @@ import { type CatalogChange, changedRepositoryIds } from "../../../src/catalog/c
 import { Catalog } from "../../../src/catalog/catalog.js";
 import { Partitions, partitionsMax } from "../../../src/catalog/partitions.js";
 import type { Repository } from "../../../src/model/repository.js";
+import { operatorViewer, type Viewer } from "../../../src/model/viewer.js";
 import { testRepository } from "../../support/engine.js";
 import { MemoryRecords } from "../../support/memory-records.js";
 
@@ -134,3 +135,95 @@ t.test("the repositories of each kind of change", async (t) => {
     t.strictSame([...ids], expected);
   }
 });
+
+const operator: Viewer = { ...operatorViewer };
+const stranger: Viewer = { ...operatorViewer, isSiteAdmin: false, readerNames: ["ann"] };
+
+t.test("what is in some partitions, of what a viewer may see", async (t) => {
+  const catalog = loaded(new MemoryRecords(), 3);
+  for (let i = 0; i < 30; i++) {
+    const config = testRepository(
+      0,
+      `host/${i}`,
+      i % 2 === 0 ? { private: true, readers: ["ann"] } : { private: i % 3 === 0 },
+    );
+    await catalog.publish(() => ({ repositories: [catalog.newRepository(config, false)] }));
+  }
+  const inside = (viewer: Viewer, ...partitions: readonly number[]): readonly string[] =>
+    catalog
+      .repositoryTable(viewer)
+      .values()
+      .filter(({ id }) => partitions.includes(catalog.partitions.find(id)))
+      .map(({ name }) => name);
+  const names = (viewer: Viewer, ...partitions: readonly number[]): readonly string[] =>
+    catalog
+      .repositoryTable(viewer, catalog.partitions.share(partitions))
+      .values()
+      .map(({ name }) => name);
+  for (const viewer of [operator, stranger])
+    for (const partitions of [[0], [1, 2], [0, 1, 2], []])
+      t.strictSame(names(viewer, ...partitions), inside(viewer, ...partitions));
+  t.ok(inside(stranger, 0, 1, 2).length < inside(operator, 0, 1, 2).length);
+  const share = catalog.partitions.share([1, 2]);
+  t.equal(
+    catalog.repositoryTable(operator, share),
+    catalog.repositoryTable(operator, catalog.partitions.share([1, 2])),
+  );
+  t.equal(catalog.repositoryTable(operator, catalog.partitions.share([0, 1, 2])), catalog.repositoryTable(operator));
+
+  // Records are the newest ones, and a change that needs another table is seen.
+  const [one] = catalog.repositoryTable(operator, share).values();
+  if (one === undefined) throw new RangeError("there are some");
+  await catalog.publish(() => ({ repositories: [{ ...one, generation: 5 }] }));
+  t.equal(catalog.repositoryTable(operator, share).byId(one.id)?.generation, 5);
+  await catalog.publish(() => ({ repositories: [{ ...one, private: true, readers: [] }] }));
+  t.equal(catalog.repositoryTable(stranger, share).byId(one.id), undefined);
+  t.strictSame(names(stranger, 1, 2), inside(stranger, 1, 2));
+
+  // Prepared in steps, while records change.
+  const work = catalog.shareInSteps(operator, catalog.partitions.share([0]));
+  const [other] = inside(operator, 0);
+  const known = catalog.repositoryByName(other ?? "");
+  if (known === undefined) throw new RangeError("there are some");
+  await catalog.publish(() => ({ repositories: [{ ...known, generation: 9 }] }));
+  t.equal(resultAtOnce(work).byId(known.id)?.generation, 9);
+});
+
+t.test("what was computed is of an index that another node has changed, or of another partition", async (t) => {
+  const catalog = loaded(new MemoryRecords(), 3);
+  const bases = [1, 2, 3].map((id) => catalog.basis(id));
+  await catalog.follow(() => ({ repositories: [testRepository(2, "host/a")] }), { version: 1, flipId: "x" }, 1);
+  await catalog.publish(() => ({ repositories: [testRepository(3, "host/b")] }));
+  t.strictSame(
+    bases.map((basis) => catalog.isCurrent(basis)),
+    [true, false, true],
+  );
+  t.equal(catalog.isCurrent(catalog.basis(5)), true);
+});
+
+t.test(
+  "a partition that is dropped leaves nothing, and what is hidden in a shard is in that of the rest",
+  async (t) => {
+    const records = new MemoryRecords();
+    const catalog = loaded(records, 3);
+    const deleted: number[] = [];
+    catalog.onRemoved = (ids) => void deleted.push(...ids);
+    for (const id of [1, 2, 4, 5]) await catalog.publish(() => ({ repositories: [testRepository(id, `host/${id}`)] }));
+    await catalog.publish(() => ({ addedShards: [shard(1, 0, 2, 5)] }));
+    await catalog.publish(() => ({ addedShards: [shard(2, 1, 0, 4)] }));
+    t.equal(catalog.positionIn(1).version, 3);
+    const basis = catalog.basis(2);
+    await catalog.dropPartition(() => ({ removedRepositoryIds: [2, 5], removedShardIds: [1] }), 1);
+    t.strictSame([deleted, catalog.isCurrent(basis)], [[], false]);
+    for (const one of [catalog, loaded(records, 3)]) {
+      t.strictSame([...one.repositories()].map(({ id }) => id).sort(), [1, 4]);
+      t.strictSame(
+        one.shards().map(({ record }) => record.id),
+        [2],
+      );
+      t.strictSame(one.positionIn(1), { version: 0, flipId: "" });
+    }
+    await catalog.publish(() => ({ removedRepositoryIds: [4] }));
+    t.strictSame(deleted, [4]);
+  },
+);

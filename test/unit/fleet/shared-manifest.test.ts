@@ -397,7 +397,7 @@ t.test("the errors of a node's own attempts are not those of the others", { skip
   const late = new TestNode(a.database, "c/1");
   await late.manifest.follow();
   // When it has lost the partition.
-  a.catalog.forgetErrors();
+  a.catalog.forgetErrors(() => true);
   for (const { catalog } of [a, follower, late]) {
     const { stars, lastError, historyError } = catalog.repository(id)!;
     t.same([stars, lastError, historyError], [3, "", undefined]);
