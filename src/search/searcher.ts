@@ -322,7 +322,7 @@ export class Searcher {
     if (request.since !== undefined) requireComparable(plan);
     if (request.groups !== undefined) requireCountable(plan, request.groups.by);
     if (request.refusesOwners === true) requireNoOwners(plan, request.query);
-    const fleet = request.isForAllNodes === true ? this.fleet : undefined;
+    const fleet = request.isForAllNodes === true && this.fleet?.hasAll === false ? this.fleet : undefined;
     if (fleet !== undefined) {
       fleet.requireSearchable(request);
       begin({ plan, fleet });
@@ -471,7 +471,7 @@ export class Searcher {
       openSources: (search, root) => [new LocalSource(search, choice, environment, root)],
       countResults,
     };
-    return this.fleet === undefined ? here : { ...here, isAlone: true, countResults: undefined };
+    return this.fleet?.hasAll !== false ? here : { ...here, isAlone: true, countResults: undefined };
   }
 
   /** A search of which this node is the coordinator. */
@@ -500,11 +500,14 @@ export class Searcher {
     timeoutMs: number,
     isWanted: () => boolean,
     pinned: readonly PinnedRevision[],
+    partitions: readonly number[] | undefined,
   ): Promise<ChosenHere | undefined> {
     const { catalog } = this.#environment;
     const { viewer } = request;
     const { idBase = 0 } = this.fleet ?? {};
-    const table = catalog.repositoryTable(viewer);
+    const share = partitions && catalog.partitions.share(partitions);
+    if (share !== undefined) await resultWhileYielding(catalog.shareInSteps(viewer, share));
+    const table = catalog.repositoryTable(viewer, share);
     const view = catalog.view();
     let resolutions: readonly Resolution[] | undefined;
     try {
@@ -520,7 +523,7 @@ export class Searcher {
     }
     if (resolutions === undefined) return undefined;
     const lent = { ...view, release: () => undefined };
-    const choice = { view: lent, resolutions, snapshot: undefined, idBase, pinned };
+    const choice = { view: lent, resolutions, snapshot: undefined, idBase, pinned, share };
     const state = { visibleCount: table.count, seesAll: catalog.seesAll(viewer), isRepeatable: false };
     let last: LocalSource | undefined;
     let ranking: LocalSource["ranking"];

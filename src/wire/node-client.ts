@@ -78,7 +78,7 @@ export class NodeClient {
     try {
       return this.#open(receiver);
     } catch (error) {
-      return new FrameChannel(closedChannel(errorMessage(error)), receiver);
+      return closedFrameChannel(errorMessage(error), receiver);
     }
   }
 
@@ -153,6 +153,11 @@ export class NodeClient {
     this.#connection = connection;
     return connection;
   }
+}
+
+/** A channel that ends at this moment: the receiver is told why. */
+export function closedFrameChannel(reason: string, receiver: FrameReceiver): FrameChannel {
+  return new FrameChannel(closedChannel(reason), receiver);
 }
 
 /** As of a connection that ends at this moment. */

@@ -10,8 +10,10 @@ import { askMs } from "./liveness.js";
 
 export interface NodeServerSettings {
   readonly identity: NodeIdentity;
-  /** Names of the nodes that may connect. */
-  readonly nodes: readonly string[];
+  /** Names of the nodes that may connect, at this moment. */
+  readonly nodes: () => readonly string[];
+  /** How many these are at most. */
+  readonly nodesMax: number;
   /** What both ends must have in common: the version of the program. */
   readonly protocol: string;
   readonly log: Log;
@@ -66,7 +68,7 @@ export class NodeServer {
 
   constructor(settings: NodeServerSettings) {
     this.#settings = settings;
-    const { identity, nodes } = settings;
+    const { identity, nodesMax } = settings;
     this.#server = createServer({
       cert: identity.certificate,
       key: identity.key,
@@ -77,7 +79,7 @@ export class NodeServer {
       handshakeTimeout: 5_000,
       ALPNProtocols: [connectionProtocol],
     });
-    this.#server.maxConnections = 16 * (nodes.length + 1);
+    this.#server.maxConnections = 16 * (nodesMax + 1);
     this.#server.on("connection", (socket: Socket) => {
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));
@@ -125,7 +127,7 @@ export class NodeServer {
   #begin(socket: TLSSocket): void {
     const { identity, nodes, protocol, log } = this.#settings;
     const names = socket.getPeerCertificate().subjectaltname;
-    const node = nodeWithCertificate(names, identity.fleetId, nodes);
+    const node = nodeWithCertificate(names, identity.fleetId, nodes());
     if (node === undefined || !socket.authorized) {
       const given = names === undefined ? "no name" : JSON.stringify(names.slice(0, 500));
       this.#logRefusal(

@@ -35,7 +35,8 @@ const objectBytes = 400;
 export async function startReadyLeaf(leaf: ReadyLeaf): Promise<() => Promise<void>> {
   const server = new NodeServer({
     identity: readIdentity(leaf.fleetId, leaf.name, leaf.files),
-    nodes: [leaf.coordinator],
+    nodes: () => [leaf.coordinator],
+    nodesMax: 1,
     protocol: programVersion(),
     log: silentLog(),
     accept: (_node, channel) => new ReadySearch(leaf, channel),

@@ -2,6 +2,7 @@ import { deserialize, serialize } from "node:v8";
 import { uninitializedBytes } from "../../base/bytes.js";
 import { TrawlError } from "../../base/errors.js";
 import { isObject } from "../../base/is-object.js";
+import { partitionsMax } from "../../catalog/partitions.js";
 import { fileKinds } from "../../model/file-kind.js";
 import type { SearchRequest } from "../../model/search-request.js";
 import type { Omission, ReceiptRepository } from "../../model/stream-events.js";
@@ -128,6 +129,8 @@ export const askHead = object({
   kind: choice(["ask"]),
   /** For the choice of repositories. */
   timeoutMs: natural,
+  /** Only the repositories in these partitions are searched, of so many; absent for all that the leaf has. */
+  partitions: optional(object({ numbers: list(atMost(partitionsMax), partitionsMax), count: atMost(partitionsMax) })),
   /** Bytes of results that the leaf may send before the coordinator returns credit. */
   creditBytes: atMost(creditBytesMax),
   /** Whether no other leaf is asked: then all shards that are ranked are of this one. */

@@ -1,51 +1,27 @@
-import { randomBytes } from "node:crypto";
 import { callEvery, type PendingCall } from "../../base/deadline.js";
-import { errorMessage, TrawlError } from "../../base/errors.js";
-import type { Log } from "../../base/log.js";
+import { errorMessage } from "../../base/errors.js";
 import type { Metrics } from "../../base/metrics.js";
 import { resultWhileYielding } from "../../base/yielding.js";
 import type { SearchRequest } from "../../model/search-request.js";
 import { windowBytesMax } from "../../wire/connection.js";
 import type { FrameReceiver } from "../../wire/frame-channel.js";
-import type { NodeIdentity } from "../../wire/identity.js";
 import { type NodeAddress, NodeClient } from "../../wire/node-client.js";
-import { NodeServer } from "../../wire/node-server.js";
-import { secretBytes } from "../../protocol/result-batch.js";
-import { creditBytes, isRanked, isShared } from "../limits/search-limits.js";
-import { type LeafServices, nodeIdSpan, type RepositoriesHere, type SearchFleet } from "../source/search-fleet.js";
+import { nodeIdSpan, type RepositoriesHere, type SearchFleet } from "../source/search-fleet.js";
 import type { SearchSource, SourcedSearch, SourceRoot } from "../source/search-source.js";
-import { writeAsked } from "./fleet-messages.js";
-import { LeafSearch } from "./leaf-search.js";
-import { type Channel, LocalChannel } from "./local-channel.js";
+import { leafCredit, openGroups, requireSpreadable, type SourceGroup } from "./fleet-sources.js";
+import { LeafServer, type LeafServerSettings } from "./leaf-server.js";
+import type { Channel } from "./local-channel.js";
 import { compareWithPeers, holdingsInSteps, ReplicaDifferences } from "./replica-check.js";
-import { type RemoteNode, RemoteSource } from "./remote-source.js";
-import { type OrderKey, ResultOrder, sections } from "./result-order.js";
-
-/** All leaves together may send what a search of one host may have unread, and each of them at least this. */
-const leafCreditMin = 64 * 1024;
-
-/** Parts of a search's timeout after which no node waits any longer for one that has not said what it would rank. */
-const rankWaits = [1 / 2, 3 / 4] as const;
+import type { RemoteNode } from "./remote-source.js";
 
 /** How often nodes that should have the same repositories compare them. */
 const compareMs = 60_000;
 
-/** Searches for other nodes at the same time. */
-const leafSearchesMax = 1_000;
-
-export interface FleetSettings {
-  readonly identity: NodeIdentity;
+export interface FleetSettings extends LeafServerSettings {
   /** All nodes, this one among them, in the order in which their repositories are numbered. */
   readonly nodes: readonly NodeAddress[];
   /** Names of nodes that have the same repositories. Those that are in no group have repositories of their own. */
   readonly replicas: readonly (readonly string[])[];
-  readonly listenHost: string;
-  readonly listenPort: number;
-  /** Of the program: nodes of another one are refused. */
-  readonly version: string;
-  readonly workerCount: number;
-  readonly searcher: LeafServices;
-  readonly log: Log;
   readonly metrics: Pick<
     Metrics,
     "fleetSearchesRunning" | "fleetFailovers" | "fleetNodeUp" | "fleetReplicaDifferences"
@@ -55,12 +31,11 @@ export interface FleetSettings {
 /** The nodes of a fleet as one of them sees it: it searches with the others, and for them. */
 export class FleetNodes implements SearchFleet {
   readonly #settings: FleetSettings;
-  readonly #server: NodeServer;
+  readonly #server: LeafServer;
   /** By index in the nodes; undefined for this one. */
   readonly #clients: readonly (NodeClient | undefined)[];
   /** Indexes of the other nodes: those that have the same repositories are together. */
   readonly #groups: readonly (readonly number[])[];
-  readonly #leaves = new Set<LeafSearch>();
   /** Index of this node. */
   readonly #own: number;
   readonly idBase: number;
@@ -86,43 +61,16 @@ export class FleetNodes implements SearchFleet {
         ? new NodeClient(node, identity, version, log, isReplaceable, onConnection, windowBytes)
         : undefined;
     });
-    this.#server = new NodeServer({
-      identity,
-      nodes: others.map(({ name }) => name),
-      protocol: version,
-      log,
-      accept: (coordinator, channel) => {
-        const leaf = this.#makeLeaf(coordinator, channel);
-        this.#leaves.add(leaf);
-        settings.metrics.fleetSearchesRunning.set(this.#leaves.size);
-        leaf.onEnd = () => {
-          this.#leaves.delete(leaf);
-          settings.metrics.fleetSearchesRunning.set(this.#leaves.size);
-        };
-        if (this.#leaves.size > leafSearchesMax)
-          queueMicrotask(() => leaf.refuse(`it has ${leafSearchesMax} searches for others`));
-        return leaf;
-      },
-    });
+    const names = others.map(({ name }) => name);
+    this.#server = new LeafServer(settings, () => names, names.length, this.idBase);
   }
 
-  #makeLeaf(coordinator: string, channel: () => Channel): LeafSearch {
-    const { workerCount, searcher, log } = this.#settings;
-    return new LeafSearch(channel, { coordinator, searcher, workerCount, log, idBase: this.idBase });
-  }
-
-  /** A search of the repositories of this node, which are searched as those of the others are. */
-  #openHere(receiver: FrameReceiver): Channel {
-    const [here, there] = LocalChannel.pair();
-    here.receive(receiver);
-    there.receive(this.#makeLeaf(this.#settings.identity.node, () => there));
-    return here;
-  }
+  readonly hasAll = false;
 
   /** Resolves with the port. Rejects with `conflict` if the address is in use. */
   start(): Promise<number> {
     this.#comparing = callEvery(compareMs, () => void this.compareReplicas());
-    return this.#server.start(this.#settings.listenHost, this.#settings.listenPort);
+    return this.#server.start();
   }
 
   /** Compares this node with those that should have the same repositories. Never rejects. */
@@ -152,7 +100,7 @@ export class FleetNodes implements SearchFleet {
 
   async stop(): Promise<void> {
     this.#comparing?.cancel();
-    for (const leaf of [...this.#leaves]) leaf.refuse("it is stopping");
+    this.#server.refuseAll();
     for (const client of this.#clients) client?.close();
     await this.#server.stop();
   }
@@ -161,8 +109,7 @@ export class FleetNodes implements SearchFleet {
   #inOrder(group: readonly number[]): [RemoteNode, ...RemoteNode[]] {
     const nodes = group.flatMap((i) => {
       const client = this.#clients[i];
-      const { name } = this.#settings.nodes[i];
-      return client === undefined ? [] : [{ client, name, idBase: i * nodeIdSpan, open: client.open.bind(client) }];
+      return client === undefined ? [] : [{ client, ...this.#toRemote(i), open: client.open.bind(client) }];
     });
     const down = nodes.length === 1 ? [] : nodes.filter(({ client }) => client.isDown);
     const [first, ...others] = [...nodes.filter((node) => !down.includes(node)), ...down];
@@ -177,65 +124,28 @@ export class FleetNodes implements SearchFleet {
   }
 
   requireSearchable(request: SearchRequest): void {
-    const { since, duplicates, patterns } = request;
-    if (since !== undefined) throw unavailable("since and watch are");
-    if (duplicates === true) throw unavailable("duplicates=1 is");
-    if (patterns !== undefined) throw unavailable("patterns are");
+    requireSpreadable(request);
+  }
+
+  /** Its repositories have ids from its own number on. */
+  #toRemote(i: number): Pick<RemoteNode, "name" | "mayHave"> {
+    const idBase = i * nodeIdSpan;
+    return { name: this.#settings.nodes[i].name, mayHave: (id) => id >= idBase && id < idBase + nodeIdSpan };
   }
 
   openSources(search: SourcedSearch, root: SourceRoot, here: RepositoriesHere): readonly SearchSource[] {
     const { identity, log, metrics } = this.#settings;
-    const owners = new Map<string, string>();
-    const claim = (repository: string, claimer: string): string => {
-      if (here.has(repository)) return `node ${identity.node}`;
-      const owner = owners.get(repository);
-      if (owner === undefined) owners.set(repository, claimer);
-      return owner ?? claimer;
-    };
-    const { plan, request, limits } = search;
-    const { lane, timeoutsMs, isSuggestible } = limits;
-    const asked = writeAsked({
-      plan,
-      request: { ...request, origin: undefined, viewer: { ...request.viewer, credential: undefined } },
-      lane,
-      timeoutsMs,
-      isSuggestible,
-      secret: randomBytes(secretBytes),
-    });
+    const open = (receiver: FrameReceiver): Channel => this.#server.openHere(receiver);
+    const own: RemoteNode = { ...this.#toRemote(this.#own), open };
     const isOwnSearched = !here.areNone || this.#groups.length === 0;
-    const sourceCount = this.#groups.length + Number(isOwnSearched);
-    const isOnly = sourceCount === 1;
-    const isAwaited = isRanked(plan, limits) && !isOnly;
-    const rankWaitsMs = isAwaited ? rankWaits.map((part) => part * Math.max(...timeoutsMs)) : [];
-    const shared = {
-      creditBytes: leafCredit(sourceCount),
-      isOnly,
-      claim,
-      order: new ResultOrder(firstPlace(search), isShared(limits), () => root.listener.advanced(), rankWaitsMs),
-      heads: { byteCount: 0, tallied: undefined },
-      asked,
+    const groups: SourceGroup[] = isOwnSearched ? [{ nodes: [own], partitions: undefined }] : [];
+    for (const group of this.#groups) groups.push({ nodes: this.#inOrder(group), partitions: undefined });
+    return openGroups(search, root, groups, {
       log,
       onFailover: () => metrics.fleetFailovers.inc(),
-    };
-    const sources: SearchSource[] = [];
-    try {
-      const open = (receiver: FrameReceiver): Channel => this.#openHere(receiver);
-      const own: RemoteNode = { name: identity.node, idBase: this.idBase, open };
-      if (isOwnSearched) sources.push(new RemoteSource(search, root, [own], shared));
-      for (const group of this.#groups) {
-        const [first, ...others] = this.#inOrder(group);
-        sources.push(new RemoteSource(search, root, [first, ...others], shared));
-      }
-    } catch (error) {
-      for (const source of sources) source.release();
-      throw error;
-    }
-    return sources;
+      findOwner: (repository) => (here.has(repository) ? `node ${identity.node}` : undefined),
+    });
   }
-}
-
-function leafCredit(sourceCount: number): number {
-  return Math.max(leafCreditMin, Math.floor(creditBytes / sourceCount));
 }
 
 /**
@@ -250,17 +160,4 @@ function groupNodes({ identity, nodes, replicas }: FleetSettings): readonly (rea
   });
   const own = nodes.findIndex(({ name }) => name === identity.node);
   return groups.filter((group) => group.length > 0 && !group.includes(own));
-}
-
-/** Without repositories and ranked results, nobody has to wait until all have said that they have none. */
-function firstPlace({ plan, limits }: SourcedSearch): OrderKey {
-  const hasRepositories = plan.basicQueries.some(({ repositoryNames }) => repositoryNames !== undefined);
-  return [hasRepositories || isRanked(plan, limits) ? sections.repositories : sections.others];
-}
-
-function unavailable(subject: string): TrawlError {
-  return new TrawlError(
-    "not-implemented",
-    `${subject} not available where the repositories are on several nodes (fleet.nodes): search without, or ask a host that has all of them`,
-  );
 }

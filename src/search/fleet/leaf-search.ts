@@ -69,10 +69,15 @@ export interface LeafEnvironment {
   /** Is added to ids of repositories. */
   readonly idBase: number;
   readonly log: Log;
+  /** Throws `not-found` if this node does not have all of these partitions. Absent where nodes have repositories of their own. */
+  readonly requirePartitions?: ((partitions: AskedPartitions) => void) | undefined;
 }
 
 /** Of the marks of all searches for other nodes. */
 let sentBytes = 0;
+
+/** Those that are to be searched, and how many there are. */
+export type AskedPartitions = NonNullable<Extract<CoordinatorMessage, { kind: "ask" }>["partitions"]>;
 
 /** What the coordinator lets a leaf count and show. */
 type Grant = Pick<Extract<CoordinatorMessage, { kind: "go" }>, "matchCountMax" | "displayCountMax" | "optionsMax">;
@@ -294,7 +299,13 @@ export class LeafSearch implements FrameReceiver {
     this.#isPreparing = true;
     try {
       const isWanted = (): boolean => !this.#channel().isClosed;
-      const chosen = await this.#environment.searcher.chooseHere(plan, request, timeoutMs, isWanted, this.#pinned);
+      const { searcher, requirePartitions } = this.#environment;
+      const partitions = this.#ask?.partitions;
+      if ((partitions === undefined) !== (requirePartitions === undefined))
+        throw new TrawlError("bad-request", "nodes have repositories of their own, or partitions");
+      if (partitions !== undefined) requirePartitions?.(partitions);
+      const numbers = partitions?.numbers;
+      const chosen = await searcher.chooseHere(plan, request, timeoutMs, isWanted, this.#pinned, numbers);
       this.#isPreparing = false;
       this.#chosen = chosen;
       if (this.#isClosed) return this.#settle();

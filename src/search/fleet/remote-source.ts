@@ -15,7 +15,7 @@ import { countUnlimited, isShared } from "../limits/search-limits.js";
 import { listOmissions, type OmissionGroup, type ReceiptPart } from "../source/receipt-part.js";
 import { type ExcludedRepository, join, type Listed, type SearchPart, sentencesMax } from "../source/search-part.js";
 import type { SearchSource, SourcedSearch, SourceRoot } from "../source/search-source.js";
-import { nodeIdSpan, type PinnedRevision } from "../source/search-fleet.js";
+import type { PinnedRevision } from "../source/search-fleet.js";
 import {
   type CoordinatorMessage,
   describeFound,
@@ -39,6 +39,7 @@ import {
   writeKnown,
   writePins,
 } from "./fleet-messages.js";
+import type { AskedPartitions } from "./leaf-search.js";
 import type { Channel } from "./local-channel.js";
 import { compareKeys, type OrderedSource, type OrderKey, type ResultOrder, sections } from "./result-order.js";
 
@@ -79,8 +80,10 @@ const heldMessageBytes = 256;
 /** A node, as the searches of this one see it. */
 export interface RemoteNode {
   readonly name: string;
-  /** Its repositories have ids from here on. */
-  readonly idBase: number;
+  /** What is said of it, if it is not that it is the node of this name. */
+  readonly said?: string;
+  /** Whether a repository with this id may be one of those for which it is asked. */
+  mayHave(repositoryId: number): boolean;
   open(receiver: FrameReceiver): Channel;
 }
 
@@ -155,6 +158,8 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
   readonly #others: RemoteNode[];
   /** All of them, as in sentences. */
   readonly #owner: string;
+  /** Those for which they are asked; undefined for all that they have. */
+  readonly #partitions: AskedPartitions | undefined;
   readonly #shared: SharedSearch;
   /** Its number in the order. */
   readonly #number: number;
@@ -228,11 +233,13 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     root: SourceRoot,
     nodes: readonly [RemoteNode, ...RemoteNode[]],
     shared: SharedSearch,
+    partitions?: AskedPartitions,
   ) {
     this.#search = search;
     this.#root = root;
     [this.#node, ...this.#others] = nodes;
-    this.#owner = `node${nodes.length > 1 ? "s" : ""} ${nodes.map(({ name }) => name).join(" and ")}`;
+    this.#owner = nodes[0].said ?? `node${nodes.length > 1 ? "s" : ""} ${nodes.map(({ name }) => name).join(" and ")}`;
+    this.#partitions = partitions;
     this.#passed = new PassedResults(nodes.length > 1 && mayHaveMarks(search));
     this.#shared = shared;
     this.#part = emptyPart(search.plan);
@@ -255,7 +262,7 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     const timeoutMs = Math.ceil(Math.max(...this.#search.limits.timeoutsMs));
     const rankedMatchesMax = this.#failovers === 0 ? undefined : this.#search.limits.displayCountMax;
     const told = { isOnly, hasMarks, pinnedCount, knownCount, sentCount, rankedMatchesMax };
-    this.#send({ kind: "ask", timeoutMs, creditBytes, ...told }, asked);
+    this.#send({ kind: "ask", timeoutMs, creditBytes, partitions: this.#partitions, ...told }, asked);
     this.#granted = this.#findLeft();
     if (pinnedCount === 0 && knownCount === 0 && sentCount === 0) return this.#send({ kind: "go", ...this.#grant });
     const [channel, pieces] = [this.#channel, tellPassed(writePins(pinned), writeKnown(known), passed.records())];
@@ -652,7 +659,7 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
   }
 
   get #sentence(): string {
-    return `${this.#failovers === 0 ? `node ${this.#node.name} was` : `${this.#owner} were`} not searched completely: ${this.#lost}`;
+    return `${this.#failovers === 0 ? `${this.#node.said ?? `node ${this.#node.name}`} was` : `${this.#owner} were`} not searched completely: ${this.#lost}`;
   }
 
   /** The repositories of a lost leaf. */
@@ -948,8 +955,7 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
   #learn(idHere: number, name: string): number {
     const known = this.#idsHere.get(idHere);
     if (known !== undefined) return known;
-    const { idBase } = this.#node;
-    require(idHere >= idBase && idHere < idBase + nodeIdSpan, `the repository ${idHere} of another node`);
+    require(this.#node.mayHave(idHere), `the repository ${idHere} of another node`);
     const first = this.#ids.get(name);
     if (first === undefined) {
       this.#claim(name);

@@ -3,6 +3,7 @@ import { errorMessage } from "../../base/errors.js";
 import { resultWhileYielding, workInSteps } from "../../base/yielding.js";
 import type { Catalog } from "../../catalog/catalog.js";
 import type { CatalogView } from "../../catalog/live-shards.js";
+import type { PartitionShare } from "../../catalog/partitions.js";
 import type { RepositoryTable } from "../../catalog/repository-table.js";
 import type { BaseRevisions } from "../../model/match-change.js";
 import type { Repository } from "../../model/repository.js";
@@ -62,6 +63,8 @@ export interface LocalChoice {
   readonly snapshot: SnapshotUse | undefined;
   /** What is added to the ids of repositories in what it delivers: 0 unless several nodes search. */
   readonly idBase: number;
+  /** Only what is in these partitions is searched; absent for all that there is. */
+  readonly share?: PartitionShare | undefined;
   /** What another node has begun to search: no other commits of it may be searched. Absent for nothing. */
   readonly pinned?: readonly PinnedRevision[];
   /** Undefined unless an earlier source of the same search was stopped after the first of its results. */
@@ -282,7 +285,7 @@ export class LocalSource implements SearchSource {
   }
 
   get #repositories(): RepositoryTable {
-    return this.#services.catalog.repositoryTable(this.#search.request.viewer);
+    return this.#services.catalog.repositoryTable(this.#search.request.viewer, this.#choice.share);
   }
 
   /** Searches what is indexed, and prepares the search of what is not. */

@@ -10,6 +10,8 @@ export const nodesMax = 64;
 
 /** The nodes over which the repositories are spread, as the searches of this one see them. */
 export interface SearchFleet {
+  /** Whether this node has all that there is, so that the others need not be asked. */
+  readonly hasAll: boolean;
   /** What is added to the ids of repositories of this node, so that they are different from those of others. */
   readonly idBase: number;
   /** Which node has the repository with this id in results, and its id there if that is this node. */
@@ -52,12 +54,16 @@ export interface PinnedRevision {
 export interface LeafServices {
   /** All repositories of this node, whoever may see them. */
   repositories(): readonly Repository[];
-  /** Undefined if the search is not wanted any more. Of what is pinned, no other commit is searched. */
+  /**
+   * Undefined if the search is not wanted any more. Of what is pinned, no other commit is searched; with `partitions`, only the repositories in
+   * these.
+   */
   chooseHere(
     plan: SearchPlan,
     request: SearchRequest,
     timeoutMs: number,
     isWanted: () => boolean,
     pinned: readonly PinnedRevision[],
+    partitions: readonly number[] | undefined,
   ): Promise<ChosenHere | undefined>;
 }

@@ -118,7 +118,7 @@ function site(
   };
   const nodeOf = (i: number): RemoteNode => ({
     name: i === 0 ? "leaf" : `leaf${i}`,
-    idBase: idBase * (i + 1),
+    mayHave: (id) => id >= idBase * (i + 1) && id < idBase * (i + 2),
     open: (receiver) => {
       if (i === brokenNode) throw new Error("no channel");
       nodes.push(`leaf${i}`);

@@ -216,7 +216,8 @@ function fleet(query: string, all: readonly Findings[], defaultCount: number, ra
       return leaf;
     };
     const search = { request, plan: plan(query), limits, control, claims: undefined, startedMs: 0 };
-    return new RemoteSource(search, root, [{ name: `n${i}`, idBase: nodeIdSpan * i, open }], shared);
+    const mayHave = (id: number): boolean => Math.floor(id / nodeIdSpan) === i;
+    return new RemoteSource(search, root, [{ name: `n${i}`, mayHave, open }], shared);
   });
   let isEnded = false;
   void Promise.all(sources.map((source) => source.run())).then(() => {

@@ -18,7 +18,8 @@ const log = silentLog();
 async function startEcho(t: Test, files: CertificateFiles): Promise<number> {
   const server = new NodeServer({
     identity: readIdentity("test", "a", files),
-    nodes: ["b", "c"],
+    nodes: () => ["b", "c"],
+    nodesMax: 2,
     protocol: "1",
     log,
     accept: (node, channel): FrameReceiver => ({
@@ -81,7 +82,8 @@ t.test("a node learns that another one has left, also while it has much to send"
   let [asked, left] = [0, 0];
   const server = new NodeServer({
     identity: readIdentity("test", "a", authority.issue("URI:trawl://test/a")),
-    nodes: ["b"],
+    nodes: () => ["b"],
+    nodesMax: 1,
     protocol: "1",
     log,
     accept: (_, channel): FrameReceiver => ({

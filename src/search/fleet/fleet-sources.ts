@@ -1,0 +1,103 @@
+import { randomBytes } from "node:crypto";
+import { TrawlError } from "../../base/errors.js";
+import type { Log } from "../../base/log.js";
+import type { SearchRequest } from "../../model/search-request.js";
+import { secretBytes } from "../../protocol/result-batch.js";
+import { creditBytes, isRanked, isShared } from "../limits/search-limits.js";
+import type { SearchSource, SourcedSearch, SourceRoot } from "../source/search-source.js";
+import { writeAsked } from "./fleet-messages.js";
+import type { AskedPartitions } from "./leaf-search.js";
+import { type RemoteNode, RemoteSource } from "./remote-source.js";
+import { type OrderKey, ResultOrder, sections } from "./result-order.js";
+
+/** All leaves together may send what a search of one host may have unread, and each of them at least this. */
+const leafCreditMin = 64 * 1024;
+
+/** Parts of a search's timeout after which no node waits any longer for one that has not said what it would rank. */
+const rankWaits = [1 / 2, 3 / 4] as const;
+
+/** Nodes that have the same, of which one is asked: the first of them, and the next one if it is lost. */
+export interface SourceGroup {
+  readonly nodes: readonly [RemoteNode, ...RemoteNode[]];
+  /** What they are asked for; undefined for all that they have. */
+  readonly partitions: AskedPartitions | undefined;
+}
+
+export interface GroupServices {
+  readonly log: Log;
+  /** Called when a search goes on at another node. */
+  readonly onFailover: () => void;
+  /** The node on which a repository is known to be before any node has told; undefined for none. */
+  readonly findOwner: (repository: string) => string | undefined;
+}
+
+/** The sources of a search on several nodes: one for each group, in this order. */
+export function openGroups(
+  search: SourcedSearch,
+  root: SourceRoot,
+  groups: readonly SourceGroup[],
+  { log, onFailover, findOwner }: GroupServices,
+): readonly SearchSource[] {
+  const owners = new Map<string, string>();
+  const claim = (repository: string, claimer: string): string => {
+    const owner = findOwner(repository) ?? owners.get(repository);
+    if (owner === undefined) owners.set(repository, claimer);
+    return owner ?? claimer;
+  };
+  const { plan, request, limits } = search;
+  const { lane, timeoutsMs, isSuggestible } = limits;
+  const asked = writeAsked({
+    plan,
+    request: { ...request, origin: undefined, viewer: { ...request.viewer, credential: undefined } },
+    lane,
+    timeoutsMs,
+    isSuggestible,
+    secret: randomBytes(secretBytes),
+  });
+  const isOnly = groups.length === 1;
+  const isAwaited = isRanked(plan, limits) && !isOnly;
+  const rankWaitsMs = isAwaited ? rankWaits.map((part) => part * Math.max(...timeoutsMs)) : [];
+  const shared = {
+    creditBytes: leafCredit(groups.length),
+    isOnly,
+    claim,
+    order: new ResultOrder(firstPlace(search), isShared(limits), () => root.listener.advanced(), rankWaitsMs),
+    heads: { byteCount: 0, tallied: undefined },
+    asked,
+    log,
+    onFailover,
+  };
+  const sources: SearchSource[] = [];
+  try {
+    for (const { nodes, partitions } of groups) sources.push(new RemoteSource(search, root, nodes, shared, partitions));
+  } catch (error) {
+    for (const source of sources) source.release();
+    throw error;
+  }
+  return sources;
+}
+
+/** What each of so many sources may send before the client has read. */
+export function leafCredit(sourceCount: number): number {
+  return Math.max(leafCreditMin, Math.floor(creditBytes / sourceCount));
+}
+
+/** Without repositories and ranked results, nobody has to wait until all have said that they have none. */
+function firstPlace({ plan, limits }: SourcedSearch): OrderKey {
+  const hasRepositories = plan.basicQueries.some(({ repositoryNames }) => repositoryNames !== undefined);
+  return [hasRepositories || isRanked(plan, limits) ? sections.repositories : sections.others];
+}
+
+/** Throws `not-implemented` for what several nodes cannot answer yet as one would. */
+export function requireSpreadable({ since, duplicates, patterns }: SearchRequest): void {
+  if (since !== undefined) throw unavailable("since and watch are");
+  if (duplicates === true) throw unavailable("duplicates=1 is");
+  if (patterns !== undefined) throw unavailable("patterns are");
+}
+
+function unavailable(subject: string): TrawlError {
+  return new TrawlError(
+    "not-implemented",
+    `${subject} not available where the repositories are on several nodes (fleet.nodes): search without, or ask a host that has all of them`,
+  );
+}

@@ -1,0 +1,251 @@
+import { isDeepStrictEqual } from "node:util";
+import { TrawlError } from "../../base/errors.js";
+import { hashText, mixBits } from "../../base/hash-text.js";
+import type { Metrics } from "../../base/metrics.js";
+import type { Partitions } from "../../catalog/partitions.js";
+import type { SearchRequest } from "../../model/search-request.js";
+import { windowBytesMax } from "../../wire/connection.js";
+import type { FrameReceiver } from "../../wire/frame-channel.js";
+import { closedFrameChannel, type NodeAddress, NodeClient } from "../../wire/node-client.js";
+import type { SearchFleet } from "../source/search-fleet.js";
+import type { SearchSource, SourcedSearch, SourceRoot } from "../source/search-source.js";
+import { leafCredit, openGroups, requireSpreadable, type SourceGroup } from "./fleet-sources.js";
+import type { AskedPartitions } from "./leaf-search.js";
+import { LeafServer, type LeafServerSettings } from "./leaf-server.js";
+import type { Channel } from "./local-channel.js";
+import type { RemoteNode } from "./remote-source.js";
+
+/** A node of the fleet, as the database has it. */
+export interface HoldingNode extends NodeAddress {
+  /** Those of which it has a copy that answers searches, in order. */
+  readonly partitions: readonly number[];
+}
+
+export interface PartitionNodesSettings extends LeafServerSettings {
+  readonly partitions: Partitions;
+  /** Those that this node can search at this moment, in order. */
+  readonly searchable: () => readonly number[];
+  readonly metrics: Pick<Metrics, "fleetSearchesRunning" | "fleetFailovers" | "fleetNodeUp">;
+}
+
+/** Nodes that may connect. */
+const nodesMax = 1_000;
+
+/** Sources of a search. With more, partitions that may have to go on at different nodes are asked for together. */
+const sourcesMax = 64;
+
+/** Partitions that a sentence names. */
+const namedPartitionsMax = 10;
+
+/** Partitions that the same nodes have, in the order in which these are asked. */
+interface Group {
+  readonly numbers: number[];
+  readonly nodes: readonly string[];
+  /** What ids of repositories they may tell. */
+  ids?: Pick<RemoteNode, "mayHave">;
+}
+
+/** Partitions by who is asked for them: as of one moment, for all searches. */
+interface Route {
+  readonly own: Group;
+  readonly groups: readonly Group[];
+  /** Those that no node has. */
+  readonly missing: readonly number[];
+}
+
+/**
+ * The nodes of a fleet with several partitions, as one of them sees it. For each partition exactly one node is asked: this one if it
+ * has it; otherwise the first by a hash of partition and node, so that a text is in the page cache of one node and not of two.
+ */
+export class PartitionNodes implements SearchFleet {
+  readonly #settings: PartitionNodesSettings;
+  readonly #server: LeafServer;
+  #nodes: readonly HoldingNode[] = [];
+  readonly #clients = new Map<string, { readonly address: string; readonly client: NodeClient }>();
+  /** The other nodes that have each partition, in the order in which they are asked. */
+  #holders = new Map<number, readonly string[]>();
+  #route: Route | undefined;
+  /** Ids of repositories are those of the fleet. */
+  readonly idBase = 0;
+
+  constructor(settings: PartitionNodesSettings) {
+    this.#settings = settings;
+    const names = (): readonly string[] => this.#nodes.map(({ name }) => name);
+    this.#server = new LeafServer(settings, names, nodesMax, this.idBase, (asked) => this.#requirePartitions(asked));
+  }
+
+  /** Resolves with the port. Rejects with `conflict` if the address is in use. */
+  start(): Promise<number> {
+    return this.#server.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#server.refuseAll();
+    for (const { client } of this.#clients.values()) client.close();
+    await this.#server.stop();
+  }
+
+  /** Takes what the database says of all nodes. */
+  update(nodes: readonly HoldingNode[]): void {
+    const { identity, version, log, metrics } = this.#settings;
+    const others = nodes.filter(({ name }) => name !== identity.node);
+    if (isDeepStrictEqual(others, this.#nodes)) return;
+    this.#nodes = others;
+    this.#route = undefined;
+    const wanted = new Map(this.#nodes.map(({ name, address }) => [name, address]));
+    for (const [name, { client, address }] of this.#clients) {
+      if (wanted.get(name) === address) continue;
+      client.close();
+      this.#clients.delete(name);
+      metrics.fleetNodeUp.remove({ node: name });
+    }
+    // A leaf that keeps to its credit is never held up by the window.
+    const windowBytes = Math.min(windowBytesMax, 2 * leafCredit(1));
+    for (const { name, address } of this.#nodes) {
+      if (address === "" || this.#clients.has(name)) continue;
+      const onConnection = (isThere: boolean): void => metrics.fleetNodeUp.set({ node: name }, Number(isThere));
+      const client = new NodeClient({ name, address }, identity, version, log, true, onConnection, windowBytes);
+      this.#clients.set(name, { address, client });
+    }
+    this.#holders = orderHolders(this.#nodes.filter(({ name }) => this.#clients.has(name)));
+  }
+
+  get hasAll(): boolean {
+    return this.#settings.searchable().length === this.#settings.partitions.count;
+  }
+
+  locate(repositoryId: number): { readonly node: string; readonly id: number | undefined } {
+    const { partitions, identity, searchable } = this.#settings;
+    const partition = partitions.find(repositoryId);
+    if (searchable().includes(partition)) return { node: identity.node, id: repositoryId };
+    return { node: this.#holders.get(partition)?.[0] ?? "unknown", id: undefined };
+  }
+
+  requireSearchable(request: SearchRequest): void {
+    requireSpreadable(request);
+  }
+
+  /** Throws if this node cannot answer for all of them. */
+  #requirePartitions({ numbers, count }: AskedPartitions): void {
+    const { partitions, searchable } = this.#settings;
+    if (count !== partitions.count)
+      throw new TrawlError("bad-request", `the fleet has ${partitions.count} partitions, and not ${count}`);
+    const own = new Set(searchable());
+    const lacking = numbers.filter((number) => !own.has(number));
+    if (lacking.length > 0) throw new TrawlError("not-found", `it does not have ${namePartitions(lacking)}`);
+  }
+
+  /** Computed anew when something has changed. */
+  #findRoute(): Route {
+    const own = this.#settings.searchable();
+    const known = this.#route;
+    if (known !== undefined && isDeepStrictEqual(known.own.numbers, own)) return known;
+    const isOwn = new Set(own);
+    const groups = new Map<string, Group>();
+    const missing: number[] = [];
+    for (let partition = 0; partition < this.#settings.partitions.count; partition++) {
+      if (isOwn.has(partition)) continue;
+      const nodes = this.#holders.get(partition);
+      if (nodes === undefined) missing.push(partition);
+      else addTo(groups, nodes.join(), nodes, partition);
+    }
+    const { node } = this.#settings.identity;
+    this.#route = { own: { numbers: [...own], nodes: [node] }, groups: fewer([...groups.values()]), missing };
+    return this.#route;
+  }
+
+  openSources(search: SourcedSearch, root: SourceRoot): readonly SearchSource[] {
+    const { identity, log, metrics } = this.#settings;
+    const { own, groups, missing } = this.#findRoute();
+    const sourceGroups: SourceGroup[] = [];
+    if (own.numbers.length > 0) {
+      const open = (receiver: FrameReceiver): Channel => this.#server.openHere(receiver);
+      sourceGroups.push(this.#toGroup(own.numbers, [{ name: identity.node, open, ...this.#findIds(own) }]));
+    }
+    for (const group of groups) sourceGroups.push(this.#toGroup(group.numbers, this.#inOrder(group)));
+    if (missing.length > 0) sourceGroups.push(this.#toGroup(missing, [this.#nobody(missing)]));
+    return openGroups(search, root, sourceGroups, {
+      log,
+      onFailover: () => metrics.fleetFailovers.inc(),
+      findOwner: () => undefined,
+    });
+  }
+
+  #toGroup(numbers: readonly number[], nodes: SourceGroup["nodes"]): SourceGroup {
+    return { nodes, partitions: { numbers, count: this.#settings.partitions.count } };
+  }
+
+  #findIds(group: Group): Pick<RemoteNode, "mayHave"> {
+    if (group.ids !== undefined) return group.ids;
+    const share = this.#settings.partitions.share(group.numbers);
+    group.ids = { mayHave: (id) => share.has(id) };
+    return group.ids;
+  }
+
+  /** Those that are there come first. */
+  #inOrder(group: Group): SourceGroup["nodes"] {
+    const ids = this.#findIds(group);
+    const nodes = group.nodes.flatMap((name) => {
+      const client = this.#clients.get(name)?.client;
+      return client === undefined ? [] : [{ name, client, open: client.open.bind(client), ...ids }];
+    });
+    const down = nodes.length === 1 ? [] : nodes.filter(({ client }) => client.isDown);
+    const [first, ...others] = [...nodes.filter((node) => !down.includes(node)), ...down];
+    return first === undefined ? [this.#nobody(group.numbers)] : [first, ...others];
+  }
+
+  /** What is searched for partitions that no node has: their repositories are named as not searched. */
+  #nobody(numbers: readonly number[]): RemoteNode {
+    return {
+      name: "",
+      said: `a part of the index (${namePartitions(numbers)})`,
+      mayHave: () => false,
+      open: (receiver) => closedFrameChannel("no node has it, as far as this one knows", receiver),
+    };
+  }
+}
+
+/** By partition, the nodes that have it, the first by a hash of partition and node first. */
+function orderHolders(nodes: readonly HoldingNode[]): Map<number, readonly string[]> {
+  const hashes = new Map(nodes.map(({ name }) => [name, hashText(name)]));
+  const found = new Map<number, string[]>();
+  for (const { name, partitions } of nodes)
+    for (const partition of partitions) {
+      const some = found.get(partition);
+      if (some === undefined) found.set(partition, [name]);
+      else some.push(name);
+    }
+  for (const [partition, names] of found) {
+    const preference = (name: string): number => mixBits((hashes.get(name) ?? 0) ^ mixBits(partition + 1)) >>> 0;
+    names.sort((a, b) => preference(b) - preference(a) || (a < b ? -1 : 1));
+  }
+  return found;
+}
+
+function addTo(groups: Map<string, Group>, key: string, nodes: readonly string[], partition: number): void {
+  const group = groups.get(key);
+  if (group === undefined) groups.set(key, { numbers: [partition], nodes });
+  else group.numbers.push(partition);
+}
+
+/** With very many nodes, one group for each node that is asked first. Others go on if they have all of it. */
+function fewer(groups: readonly Group[]): readonly Group[] {
+  if (groups.length <= sourcesMax) return groups;
+  const byFirst = new Map<string, { numbers: number[]; nodes: readonly string[] }>();
+  for (const { numbers, nodes } of groups) {
+    const [first] = nodes;
+    const group = byFirst.get(first);
+    if (group === undefined) byFirst.set(first, { numbers: [...numbers], nodes });
+    else {
+      group.numbers.push(...numbers);
+      group.nodes = group.nodes.filter((node) => nodes.includes(node));
+    }
+  }
+  return [...byFirst.values()].map(({ numbers, nodes }) => ({ numbers: numbers.sort((a, b) => a - b), nodes }));
+}
+
+function namePartitions(numbers: readonly number[]): string {
+  const named = numbers.slice(0, namedPartitionsMax).join(", ");
+  const more = numbers.length > namedPartitionsMax ? ` and ${numbers.length - namedPartitionsMax} more` : "";
+  return `partition${numbers.length > 1 ? "s" : ""} ${named}${more}`;
+}

@@ -1,0 +1,218 @@
+/** Which node is asked for which partitions, what happens when one is lost or lacks what it is asked for, and what is named. */
+import t from "tap";
+import { silentLog } from "../../../src/base/log.js";
+import { createMetrics } from "../../../src/base/metrics.js";
+import { Partitions } from "../../../src/catalog/partitions.js";
+import { ownRequest } from "../../../src/model/search-request.js";
+import { operatorViewer } from "../../../src/model/viewer.js";
+import { ControlBlock } from "../../../src/protocol/control-block.js";
+import { planQuery } from "../../../src/query/plan/plan-query.js";
+import { emptyPart } from "../../../src/search/fleet/fleet-messages.js";
+import { type HoldingNode, PartitionNodes } from "../../../src/search/fleet/partition-nodes.js";
+import { searchLimits } from "../../../src/search/limits/search-limits.js";
+import type { ChosenHere, LeafServices } from "../../../src/search/source/search-fleet.js";
+import type { SearchSource, SourceRoot } from "../../../src/search/source/search-source.js";
+import { readIdentity } from "../../../src/wire/identity.js";
+import { TestAuthority } from "../../support/fleet-site.js";
+import { shared } from "../../support/shared.js";
+import { until } from "../../support/waiting.js";
+
+const longMs = 600_000;
+const plan = planQuery("type:path needle", "keyword", new Map());
+const names = ["a", "b", "c"] as const;
+const partitionCount = 8;
+
+/** A node that notes for which partitions it is asked, and finds nothing. */
+class NotingNode implements LeafServices {
+  asked: (readonly number[])[] = [];
+  held: readonly number[] = [];
+
+  repositories(): readonly [] {
+    return [];
+  }
+
+  chooseHere(...[, , , , , partitions]: Parameters<LeafServices["chooseHere"]>): Promise<ChosenHere> {
+    this.asked.push(partitions ?? []);
+    const first = () => ({ part: emptyPart(plan), names: (partitions ?? []).map((number) => `repository ${number}`) });
+    return Promise.resolve({ first, open: (_, root) => source(root), release: () => undefined });
+  }
+}
+
+function source({ order }: SourceRoot): SearchSource {
+  const nothing = (): undefined => undefined;
+  return {
+    run: async () => order?.others(),
+    isActive: true,
+    isPassingOn: false,
+    goOn: nothing,
+    drop: nothing,
+    giveUp: nothing,
+    finish: nothing,
+    release: nothing,
+    part: () => emptyPart(plan),
+    receipt: () => Promise.reject(new Error("no receipt is wanted")),
+    nameOf: nothing,
+    changes: undefined,
+  };
+}
+
+/** Three nodes of a fleet in this process. */
+const site = shared(async (owner) => {
+  const authority = new TestAuthority(owner);
+  const noting = names.map(() => new NotingNode());
+  const nodes: PartitionNodes[] = [];
+  const addresses: string[] = [];
+  for (const [i, name] of names.entries()) {
+    const node = new PartitionNodes({
+      identity: readIdentity("test", name, authority.issue(`URI:trawl://test/${name}`)),
+      partitions: new Partitions(partitionCount),
+      searchable: () => noting[i]?.held ?? [],
+      listenHost: "127.0.0.1",
+      listenPort: 0,
+      version: "1",
+      workerCount: 1,
+      searcher: noting[i]!,
+      log: silentLog(),
+      metrics: createMetrics().metrics,
+    });
+    owner.teardown(() => node.stop());
+    addresses.push(`127.0.0.1:${await node.start()}`);
+    nodes.push(node);
+  }
+  return { nodes, noting, addresses };
+}, t);
+
+/** What each node holds, and what the map says, which may be older. */
+async function arrange(held: readonly (readonly number[])[], told = held): Promise<Awaited<ReturnType<typeof site>>> {
+  const all = await site();
+  const map: HoldingNode[] = names.map((name, i) => ({
+    name,
+    address: all.addresses[i] ?? "",
+    partitions: told[i] ?? [],
+  }));
+  for (const [i, one] of all.noting.entries()) [one.held, one.asked] = [held[i] ?? [], []];
+  for (const node of all.nodes) node.update(map);
+  return all;
+}
+
+async function search(node: PartitionNodes | undefined): Promise<{ failures: string; excluded: readonly string[] }> {
+  if (node === undefined) throw new RangeError("there is no such node");
+  const request = { ...ownRequest("needle", operatorViewer, ""), receipt: "none" } as const;
+  const limits = searchLimits(plan, request, { defaultCount: 10, defaultTimeoutMs: longMs, maxTimeoutMs: longMs });
+  const control = ControlBlock.allocate(1, 1000, 1);
+  const nothing = (): undefined => undefined;
+  const root: SourceRoot = {
+    listener: {
+      batch: nothing,
+      found: nothing,
+      commit: nothing,
+      sendCommits: nothing,
+      refused: nothing,
+      scheduled: nothing,
+      advanced: () => sources.forEach((one) => one.goOn()),
+      parked: nothing,
+    },
+    pace: { unreadBytes: 0, pendingBytes: 0, creditBytes: 1000 },
+    stopped: new Promise(nothing),
+    late: { all: false, options: new Set() },
+  };
+  let sources: readonly SearchSource[] = [];
+  sources = node.openSources({ request, plan, limits, control, claims: undefined, startedMs: 0 }, root);
+  await Promise.all(sources.map((one) => one.run()));
+  const parts = sources.map((one) => one.part(root.late, true));
+  for (const one of sources) one.release();
+  return {
+    failures: parts.flatMap((part) => part.failures.first).join("; "),
+    excluded: parts.flatMap((part) => part.excluded.first.map(({ repository }) => repository)),
+  };
+}
+
+t.test("each partition is asked for at one node: here, or at the first of those that have it", async (t) => {
+  const held = [
+    [0, 1, 2, 3, 4],
+    [0, 1, 2, 5, 6, 7],
+    [3, 4, 5, 6, 7],
+  ];
+  const { nodes, noting } = await arrange(held);
+  for (const [i, node] of nodes.entries()) {
+    for (const one of noting) one.asked = [];
+    t.strictSame(await search(node), { failures: "", excluded: [] });
+    const asked = noting.map((one) => one.asked.flat());
+    t.strictSame(
+      asked.flat().sort(),
+      Array.from({ length: partitionCount }, (_, number) => number),
+      "each once",
+    );
+    t.strictSame(asked[i], held[i], "what it has, it searches itself");
+    t.ok(
+      noting.every((one) => one.asked.length <= 1),
+      "a node is asked once for all that another one has as well",
+    );
+    t.equal(node.hasAll, false);
+  }
+  // Nobody asks two nodes for a text that one of them has in its memory.
+  const outside = await arrange([[], held[1]!, held[2]!]);
+  const shares = async (): Promise<unknown> => {
+    for (const one of outside.noting) one.asked = [];
+    await search(outside.nodes[0]);
+    return outside.noting.map((one) => one.asked.flat());
+  };
+  t.strictSame(await shares(), await shares());
+});
+
+t.test("ids say where a repository is", async (t) => {
+  const { nodes } = await arrange([[0, 1], [1, 2], [2]]);
+  t.strictSame(nodes[0]?.locate(2), { node: "a", id: 2 });
+  t.match(nodes[0]?.locate(3), { node: /^[bc]$/, id: undefined });
+  t.strictSame(nodes[0]?.locate(4), { node: "unknown", id: undefined });
+  const whole = Array.from({ length: partitionCount }, (_, number) => number);
+  t.equal((await arrange([whole, [], []])).nodes[0]?.hasAll, true);
+});
+
+t.test("a node that lacks what it is asked for sends the search to the next one", async (t) => {
+  const told = [
+    [0, 1],
+    [2, 3, 4, 5, 6, 7],
+    [2, 3, 4, 5, 6, 7],
+  ];
+  for (const lacking of [1, 2]) {
+    const held = told.map((numbers, i) => (i === lacking ? numbers.filter((number) => number !== 4) : numbers));
+    const { nodes, noting } = await arrange(held, told);
+    t.strictSame(await search(nodes[0]), { failures: "", excluded: [] });
+    const asked = noting.map((one) => one.asked.flat());
+    t.strictSame(
+      asked.flat().sort(),
+      Array.from({ length: partitionCount }, (_, number) => number),
+      "each once",
+    );
+    t.notOk(asked[lacking]?.includes(4));
+  }
+});
+
+t.test("what no node has is named by its partitions, and the rest is searched", async (t) => {
+  const { nodes, noting } = await arrange([
+    [0, 1],
+    [2, 3],
+    [4, 5],
+  ]);
+  const { failures, excluded } = await search(nodes[0]);
+  t.match(failures, /^a part of the index \(partitions 6, 7\) was not searched completely/);
+  t.match(excluded, ["all repositories of a part of the index (partitions 6, 7)"]);
+  t.strictSame(noting.flatMap((one) => one.asked.flat()).sort(), [0, 1, 2, 3, 4, 5]);
+});
+
+t.test("a node that is gone is not waited for while another one has what it has", async (t) => {
+  const told = [
+    [0, 1],
+    [2, 3, 4, 5, 6, 7],
+    [2, 3, 4, 5, 6, 7],
+  ];
+  const { nodes, noting } = await arrange(told);
+  await nodes[2]?.stop();
+  await until("the other one is asked", async () => {
+    for (const one of noting) one.asked = [];
+    const { failures } = await search(nodes[0]);
+    t.equal(failures, "");
+    return noting[1]?.asked.flat().length === 6;
+  });
+});
