@@ -10,7 +10,7 @@ import type { ResolvedOptions } from "../daemon/config/options.js";
 import { type Database, DatabaseError } from "../database/database.js";
 import { migrate } from "../database/migrations.js";
 import { schema } from "../database/schema.js";
-import { FleetRecords, type NodeRecord } from "../fleet/fleet-records.js";
+import { FleetRecords, type FleetShape, type NodeRecord } from "../fleet/fleet-records.js";
 import {
   type DirectoryIdentity,
   findForeign,
@@ -18,11 +18,9 @@ import {
   removeIdentityFile,
   writeIdentityFile,
 } from "../fleet/node-identity.js";
-import { PartitionRecords, type PartitionState } from "../fleet/partition-records.js";
 import { aliveLeases } from "../fleet/placement.js";
-import { PlanRecords } from "../fleet/plan-records.js";
-import { nameHolder } from "../fleet/replica.js";
-import { onlyPartition, openDatabase } from "../fleet/shared-index.js";
+import { type PartitionPlace, PlanRecords } from "../fleet/plan-records.js";
+import { openDatabase } from "../fleet/shared-index.js";
 import { hashObject, usualObjectLimits } from "../objects/object-store.js";
 import { openObjects } from "../objects/open-objects.js";
 import { visible } from "./terminal/output.js";
@@ -66,11 +64,15 @@ async function tryObjects({ fleet }: ResolvedOptions): Promise<void> {
   await objects.get(name, () => false);
 }
 
-export function initFleet(configFile: string, print: Print): Promise<void> {
+export function initFleet(
+  configFile: string,
+  print: Print,
+  shape: FleetShape = { partitions: 1, copies: 0 },
+): Promise<void> {
   return withFleet(configFile, async (database, records, options) => {
     await migrate(database, schema);
     await tryObjects(options);
-    const { name, id } = await records.init(options.fleet.id);
+    const { name, id } = await records.init(options.fleet.id, shape);
     print(
       `the fleet ${name} is ready (${id}); add this node with \`trawl fleet join --config ${visible(configFile)}\``,
     );
@@ -81,7 +83,7 @@ export function joinFleet(configFile: string, replaces: boolean, print: Print): 
   return withFleet(configFile, async (database, records, options) => {
     const { fleet, data } = options;
     await migrate(database, schema);
-    const { id, name } = await records.require(fleet.id);
+    const { id, name, partitions } = await records.require(fleet.id);
     const known = existsSync(data) ? readIdentityFile(data) : undefined;
     const isMember = known !== undefined && (await records.nodes()).some((node) => node.id === known.node);
     if (known?.fleet === id && known.name === fleet.node && isMember)
@@ -94,7 +96,13 @@ export function joinFleet(configFile: string, replaces: boolean, print: Print): 
     await inFolder(data, async () => {
       makeFolder(data);
       requireEmpty(data, known);
-      await writeIdentityFile(data, { fleet: id, node, name: fleet.node, seen: database.timeline });
+      await writeIdentityFile(data, {
+        fleet: id,
+        node,
+        name: fleet.node,
+        partitions,
+        seen: database.timeline,
+      });
     });
     try {
       await records.join(node, fleet.node, replaces, aliveLeases * fleet.leaseSeconds * 1000);
@@ -136,73 +144,102 @@ async function inFolder(data: string, work: () => Promise<void>): Promise<void> 
 /** One line for each node, or JSON. */
 export function fleetStatus(configFile: string, isJson: boolean): Promise<string> {
   return withFleet(configFile, async (database, records, { fleet }) => {
-    const { name } = await records.require(fleet.id);
+    const { name, copies } = await records.require(fleet.id);
     // A program before this one may have made the tables.
     await migrate(database, schema);
     const aliveMs = aliveLeases * fleet.leaseSeconds * 1000;
-    const [nodes, server, state, plan] = await Promise.all([
+    const plans = new PlanRecords(database);
+    const [nodes, server, partitions, plan] = await Promise.all([
       records.nodes(),
       records.server(),
-      partitionState(database, fleet.leaseSeconds),
-      new PlanRecords(database).read(aliveMs),
+      plans.places(),
+      plans.read(aliveMs),
     ]);
-    const owner = ownerIn(state);
-    const planned = state?.planned?.name ?? "";
-    const version = state?.version ?? 0;
-    if (isJson)
-      return JSON.stringify({
-        name,
-        owner,
-        planned,
-        version,
-        plan: plan.version,
-        refusal: plan.refusal,
-        server,
-        nodes,
-      });
+    const [first] = partitions;
+    const { owner = "", planned = "" } = first ?? {};
+    const version = partitions.reduce((sum, one) => sum + one.version, 0);
+    if (isJson) {
+      const { refusal, withoutRoom } = plan;
+      const whole = { name, version, plan: plan.version, refusal, withoutRoom, copies, server, nodes, partitions };
+      return JSON.stringify(partitions.length > 1 ? whole : { ...whole, owner, planned });
+    }
     const standby =
       server.standbyCount === 0
         ? "no standby"
         : server.isSynchronous
           ? "a synchronous standby"
           : "a standby that is NOT synchronous";
+    const lines =
+      partitions.length > 1
+        ? describePartitions(name, nodes, partitions, copies, aliveMs)
+        : [
+            `fleet ${name}: ${nodes.length} nodes, ${version} changes, ${owner === "" ? "nobody fetches and indexes" : `${owner} fetches and indexes`}`,
+            ...(planned === "" || planned === owner ? [] : [`plan: ${planned} should fetch and index`]),
+            ...nodes.map((node) => describeNode(node, doesOnly(node.name === owner), version - node.version, aliveMs)),
+          ];
     return [
-      `fleet ${name}: ${nodes.length} nodes, ${version} changes, ${owner === "" ? "nobody fetches and indexes" : `${owner} fetches and indexes`}`,
+      ...lines.slice(0, 1),
       `database: timeline ${server.timeline}, ${standby}`,
-      ...(planned === "" || planned === owner ? [] : [`plan: ${planned} should fetch and index`]),
       ...(plan.refusal === "" ? [] : [`plan: nothing is changed, because ${plan.refusal}`]),
-      ...nodes.map((node) => describeNode(node, version, owner, aliveMs)),
+      ...(plan.withoutRoom === 0 ? [] : [`plan: ${plan.withoutRoom} copies are missing, because no node has room`]),
+      ...lines.slice(1),
     ]
       .map(visible)
       .join("\n");
   });
 }
 
-function partitionState(database: Database, leaseSeconds: number): Promise<PartitionState | undefined> {
-  return new PartitionRecords(database, onlyPartition, leaseSeconds * 1000).state();
+/** The fleet, what is wrong with its partitions, and what each node has of them. */
+function describePartitions(
+  fleet: string,
+  nodes: readonly NodeRecord[],
+  partitions: readonly PartitionPlace[],
+  copies: number,
+  aliveMs: number,
+): readonly string[] {
+  const version = partitions.reduce((sum, one) => sum + one.version, 0);
+  const orphans = partitions.filter(({ owner }) => owner === "").map(({ id }) => id);
+  const lost = partitions.filter((one) => one.copies.every(({ state }) => state === "loading")).map(({ id }) => id);
+  const each = copies === 0 ? "a copy of each at each node" : `${copies} ${copies === 1 ? "copy" : "copies"} of each`;
+  const name = (numbers: readonly number[]): string =>
+    numbers.slice(0, namedMax).join(", ") + (numbers.length > namedMax ? ` and ${numbers.length - namedMax} more` : "");
+  return [
+    `fleet ${fleet}: ${nodes.length} nodes, ${partitions.length} partitions, ${each}, ${version} changes`,
+    ...(orphans.length === 0 ? [] : [`nobody fetches and indexes partitions ${name(orphans)}`]),
+    ...(lost.length === 0 ? [] : [`no node can search partitions ${name(lost)} yet`]),
+    ...nodes.map((node) => {
+      const held = partitions.flatMap(({ version: last, ...one }) =>
+        one.copies.filter((copy) => copy.node === node.name).map((copy) => ({ ...copy, last })),
+      );
+      const owned = partitions.filter(({ owner }) => owner === node.name).length;
+      const loading = held.filter(({ state }) => state === "loading").length;
+      const behind = held.reduce((sum, copy) => sum + Math.max(0, copy.last - copy.version), 0);
+      const does = `up, fetches and indexes ${owned} of ${held.length} partitions${loading === 0 ? "" : `, loads ${loading}`}`;
+      return describeNode(node, does, behind, aliveMs);
+    }),
+  ];
 }
 
-/** The node that has the partition; "" if nobody has it. */
-function ownerIn(state: PartitionState | undefined): string {
-  return state === undefined || state.freeInMs < 0 ? "" : nameHolder(state.holder);
+const namedMax = 10;
+
+function doesOnly(isOwner: boolean): string {
+  return isOwner ? "up, fetches and indexes" : "up, follows";
 }
 
 function describeNode(
-  { name, silentSeconds, program, version, failure, isStopped, isDraining }: NodeRecord,
-  last: number,
-  owner: string,
+  { name, silentSeconds, program, failure, isStopped, isDraining }: NodeRecord,
+  does: string,
+  behind: number,
   aliveMs: number,
 ): string {
   const drains = isDraining ? ", draining" : "";
   if (silentSeconds === undefined) return `${name}  has not started yet${drains}`;
   const isAlive = silentSeconds * 1000 <= aliveMs;
   const silence = `${Math.round(silentSeconds)} s`;
-  const behind = Math.max(0, last - version);
-  const does = name === owner ? "up, fetches and indexes" : "up, follows";
   const fields = [
     name,
     (isStopped ? `stopped, last heard of ${silence} ago` : isAlive ? does : `not heard of for ${silence}`) + drains,
-    behind === 0 ? "has everything" : `${behind} changes behind`,
+    behind <= 0 ? "has everything" : `${behind} changes behind`,
     `version ${program}`,
   ];
   if (failure !== "") fields.push(`error: ${failure}`);
@@ -235,12 +272,13 @@ export function drainNode(
     if (isUndone) return print(`node ${visible(node)} may fetch and index again`);
     const deadline = monotonicMs() + waitSeconds * 1000;
     for (;;) {
-      const state = await partitionState(database, fleet.leaseSeconds);
-      const owner = ownerIn(state);
-      if (owner !== node && state?.planned?.name !== node)
-        return print(
-          `node ${visible(node)} does not fetch and index${owner === "" ? "" : `, ${visible(owner)} does`}; it can be stopped`,
-        );
+      const partitions = await plans.places();
+      if (partitions.every((one) => canDoWithout(one, node, partitions.length > 1))) {
+        const [first] = partitions;
+        const owner = partitions.length === 1 ? (first?.owner ?? "") : "others";
+        const does = owner === "" ? "" : `, ${visible(owner)} ${owner === "others" ? "do" : "does"}`;
+        return print(`node ${visible(node)} does not fetch and index${does}; it can be stopped`);
+      }
       if (monotonicMs() >= deadline) {
         const { refusal } = await plans.read(aliveLeases * fleet.leaseSeconds * 1000);
         throw new TrawlError(
@@ -251,6 +289,13 @@ export function drainNode(
       await sleep(drainPollMs);
     }
   });
+}
+
+/** Whether another node owns the partition, and answers searches, if not all have a copy anyway. */
+function canDoWithout({ owner, planned, copies }: PartitionPlace, node: string, areSeveral: boolean): boolean {
+  if (owner === node || planned === node) return false;
+  const isHeld = copies.some((copy) => copy.node === node);
+  return !areSeveral || !isHeld || copies.some((copy) => copy.node !== node && copy.state === "ready");
 }
 
 const drainPollMs = 500;

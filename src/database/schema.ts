@@ -9,7 +9,8 @@ import type { Migration } from "./migrations.js";
  * - `flip`: the flips that others follow, each with what it changed.
  * - `repository`, `shard`: what the manifest has. A row of a shard that a flip removed has its version in `removed`, and stays until
  *   the flips before it are forgotten.
- * - `fleet`: the one row that says which fleet this is. `node`: its nodes, as they tell of themselves.
+ * - `fleet`: the one row that says which fleet this is, how many partitions it has, for ever, and how many copies each should have, 0 for one at each
+ *   node. With several partitions, programs that know only one are kept out by `divideFleet`. `node`: its nodes, as they tell of themselves.
  * - `plan`: the one row that counts the plans. A plan is `partition.owner`, the node that should own it, and the rows of `copy`: where copies of partitions
  *   should be. Nodes write into their own copies what they have.
  * - `lease`: who does what only one node may do.
@@ -99,6 +100,15 @@ export const schema: readonly Migration[] = [
         without_room int not null default 0,
         is_only boolean not null default true unique check (is_only));
       insert into plan default values;
+    `,
+  },
+  {
+    number: 5,
+    neededFrom: 2,
+    sql: `
+      alter table fleet add column partitions int not null default 1 check (partitions between 1 and 4096),
+        add column copies int not null default 0 check (copies >= 0);
+      alter table node add column address text not null default '';
     `,
   },
 ];

@@ -7,6 +7,10 @@ export interface FleetRecord {
   /** A UUID, made with the fleet. */
   readonly id: string;
   readonly name: string;
+  /** How many partitions it has, for ever. */
+  readonly partitions: number;
+  /** How many copies each of them should have; 0 for one at each node. */
+  readonly copies: number;
 }
 
 /** A node as it has told of itself. */
@@ -36,6 +40,12 @@ export interface ServerRecord {
   readonly isSynchronous: boolean;
 }
 
+/** What is decided when a fleet is made. */
+export type FleetShape = Pick<FleetRecord, "partitions" | "copies">;
+
+/** The migration from which on a fleet may have several partitions. */
+const partitionsMigration = 5;
+
 /** Of the reason why a node does not follow, which it tells the others. */
 const failureCharactersMax = 500;
 
@@ -49,21 +59,43 @@ export class FleetRecords {
 
   /** Undefined before `trawl fleet init`. */
   async fleet(): Promise<FleetRecord | undefined> {
-    const [row] = await this.#database.query("select id, name from fleet").catch((error: unknown) => {
-      // There is no such table, or no such schema.
-      if (error instanceof DatabaseError && /^(?:42P01|3F000)$/.test(error.sqlState)) return [];
-      throw error;
-    });
-    return row === undefined ? undefined : { id: String(row["id"]), name: String(row["name"]) };
+    const [row] = await this.#database
+      .query("select id, name, partitions, copies from fleet")
+      .catch((error: unknown) => {
+        // There is no such table, or no such schema.
+        if (error instanceof DatabaseError && /^(?:42P01|3F000)$/.test(error.sqlState)) return [];
+        throw error;
+      });
+    return row === undefined
+      ? undefined
+      : {
+          id: String(row["id"]),
+          name: String(row["name"]),
+          partitions: Number(row["partitions"]),
+          copies: Number(row["copies"]),
+        };
   }
 
-  /** Makes the fleet, unless there is one. Throws `conflict` if that has another name. */
-  async init(name: string): Promise<FleetRecord> {
-    await this.#database.query("insert into fleet (id, name) values ($1, $2) on conflict do nothing", [
-      randomUUID(),
-      name,
-    ]);
-    return this.require(name);
+  /**
+   * Makes the fleet, unless there is one. Throws `conflict` if that has another name, or another number of partitions. Programs that know only one
+   * partition must not use the database of a fleet with several.
+   */
+  async init(name: string, { partitions, copies }: FleetShape = { partitions: 1, copies: 0 }): Promise<FleetRecord> {
+    await this.#database.transaction(async (transaction) => {
+      const made = await transaction.query(
+        "insert into fleet (id, name, partitions, copies) values ($1, $2, $3, $4) on conflict do nothing returning 1",
+        [randomUUID(), name, partitions, copies],
+      );
+      if (made.length > 0 && partitions > 1)
+        await transaction.query("update migration set needed_from = number where number = $1", [partitionsMigration]);
+    });
+    const fleet = await this.require(name);
+    if (fleet.partitions !== partitions)
+      throw new TrawlError(
+        "conflict",
+        `the fleet ${name} has ${fleet.partitions} partitions, which is for ever: ${partitions} are possible only for a new fleet`,
+      );
+    return fleet;
   }
 
   /** The fleet, which must have this name. */
@@ -100,11 +132,11 @@ export class FleetRecords {
     });
   }
 
-  /** Tells of this node. Resolves with false if it is not in the fleet any more. */
-  async beat(id: string, program: string, version: number, failure: string): Promise<boolean> {
+  /** Tells of this node. Resolves with false if it is not in the fleet any more. `address` is where others reach it, "" if they need not. */
+  async beat(id: string, program: string, version: number, failure: string, address = ""): Promise<boolean> {
     const rows = await this.#database.query(
-      `update node set seen = clock_timestamp(), program = $2, version = $3, failure = $4 where id = $1 returning 1`,
-      [id, program, version, failure.slice(0, failureCharactersMax)],
+      `update node set seen = clock_timestamp(), program = $2, version = $3, failure = $4, address = $5 where id = $1 returning 1`,
+      [id, program, version, failure.slice(0, failureCharactersMax), address],
     );
     return rows.length > 0;
   }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import { isObject } from "../base/is-object.js";
 import { replaceFile } from "../base/sync-to-disk.js";
+import { partitionsMax } from "../catalog/partitions.js";
 import type { Timeline } from "../database/timeline.js";
 
 /** Which node a data directory is of: its file `fleet.json`. Made by `trawl fleet join`. */
@@ -12,6 +13,8 @@ export interface DirectoryIdentity {
   readonly fleet: string;
   readonly node: string;
   readonly name: string;
+  /** How many partitions the fleet has; undefined for one. The catalog is loaded before the database answers. */
+  readonly partitions?: number | undefined;
   /** The database that it has seen last; undefined before it has started. */
   readonly seen?: Timeline | undefined;
 }
@@ -32,10 +35,16 @@ export function readIdentityFile(dataFolder: string): DirectoryIdentity | undefi
   }
   const identity = value as DirectoryIdentity;
   const isGood =
-    isObject(value) && [identity.fleet, identity.node, identity.name].every((text) => typeof text === "string");
+    isObject(value) &&
+    [identity.fleet, identity.node, identity.name].every((text) => typeof text === "string") &&
+    isPartitionCount(identity.partitions ?? 1);
   if (!isGood)
     throw new TrawlError("storage", `${path} does not say which node this is: join with an empty data directory`);
   return identity;
+}
+
+function isPartitionCount(count: unknown): boolean {
+  return typeof count === "number" && Number.isInteger(count) && count >= 1 && count <= partitionsMax;
 }
 
 export function writeIdentityFile(dataFolder: string, identity: DirectoryIdentity): Promise<void> {

@@ -14,6 +14,22 @@ export interface PartitionState {
   readonly isReleased: boolean;
   /** Who should own it by the plan; undefined if it says nothing. */
   readonly planned: PlannedOwner | undefined;
+  /** What the plan says of the copy of the node that asks; undefined if it should have none. */
+  readonly own: "loading" | "ready" | "leaving" | undefined;
+}
+
+/** Where the partitions stand that this node holds or should hold, by partition. */
+export type PartitionStates = ReadonlyMap<number, PartitionState>;
+
+/** Asks for the states of these partitions, and of those of which the node should have a copy, in one query. */
+export async function heldStates(
+  database: Pick<Database, "query">,
+  leaseMs: number,
+  node: string,
+  held: readonly number[],
+): Promise<PartitionStates> {
+  const rows = await database.query(heldSql, [held, leaseMs, node]);
+  return new Map(rows.map((row) => [Number(row["partition"]), toState(row)]));
 }
 
 export interface PlannedOwner {
@@ -105,12 +121,19 @@ put_shards as (
   set kind = excluded.kind, record = excluded.record, tombstones = excluded.tombstones, removed = null)
 select version::float8 as version from flipped`;
 
-const stateSql = `select p.version::float8 as version, flip_id, holder, epoch::float8 as epoch, current_timeline() as timeline,
+/** $2 is the length of a lease, and $3 the node that asks. */
+const stateSql = `select p.id as partition, p.version::float8 as version, flip_id, holder, epoch::float8 as epoch, current_timeline() as timeline,
   next_repository_id::float8 as next_repository_id, (1000 * extract(epoch from greatest(until, clock_timestamp() - interval '1 s') - clock_timestamp()))::float8 as free_in,
   until = '-infinity' as is_released, n.id as planned, n.name as planned_name, coalesce(c.state = 'ready' and n.failure = ''
-    and n.seen > clock_timestamp() - $2 * interval '1 ms' and not coalesce(n.stopped >= n.seen, false), false) as is_ready
+    and n.seen > clock_timestamp() - $2 * interval '1 ms' and not coalesce(n.stopped >= n.seen, false), false) as is_ready,
+  own.state as own
   from partition p left join node n on n.id = p.owner left join copy c on c.partition = p.id and c.node = n.id
-  where p.id = $1`;
+  left join copy own on own.partition = p.id and own.node = $3`;
+
+const onlySql = `${stateSql} where p.id = $1`;
+
+/** Those that a node holds, or should hold. */
+const heldSql = `${stateSql} where p.id = any($1::int[]) or own.node is not null`;
 
 /** The manifest of one partition, in the database. */
 export class PartitionRecords {
@@ -130,7 +153,7 @@ export class PartitionRecords {
   }
 
   async state(): Promise<PartitionState | undefined> {
-    const [row] = await this.#database.query(stateSql, [this.partition, this.#leaseMs]);
+    const [row] = await this.#database.query(onlySql, [this.partition, this.#leaseMs, ""]);
     return row === undefined ? undefined : toState(row);
   }
 
@@ -211,7 +234,7 @@ export class PartitionRecords {
     take: (repositories: readonly SharedRepository[], shards: readonly SharedShard[]) => void,
   ): Promise<PartitionState | undefined> {
     return this.#database.transaction(async (transaction) => {
-      const [row] = await transaction.query(stateSql, [this.partition, this.#leaseMs]);
+      const [row] = await transaction.query(onlySql, [this.partition, this.#leaseMs, ""]);
       if (row === undefined) return undefined;
       for await (const rows of this.#pages(transaction, repositoryPageSql, 0, "id"))
         take(
@@ -297,6 +320,7 @@ function toState(row: Row): PartitionState {
       typeof row["planned"] === "string"
         ? { id: row["planned"], name: String(row["planned_name"]), isReady: row["is_ready"] === true }
         : undefined,
+    own: typeof row["own"] === "string" ? (row["own"] as PartitionState["own"]) : undefined,
   };
 }
 

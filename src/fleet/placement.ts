@@ -4,7 +4,7 @@ import type { Log } from "../base/log.js";
 import { eachInSteps, resultWhileYielding } from "../base/yielding.js";
 import type { Catalog } from "../catalog/catalog.js";
 import type { Lease, Leases } from "../database/leases.js";
-import type { PlanInput, PlanRecords } from "./plan-records.js";
+import type { CopyReport, PlanInput, PlanRecords } from "./plan-records.js";
 import { type FleetPlan, planFleet } from "./planner.js";
 
 export interface PlacementServices {
@@ -14,13 +14,11 @@ export interface PlacementServices {
   readonly node: {
     /** Whether this process is the node, and in the fleet. */
     readonly isNode: boolean;
-    /** Whether it has had all that the database had at a moment since its start. */
-    readonly hasSeenAll: boolean;
+    /** The partitions of which it has had all that the database had at a moment since its start. */
+    readonly followed: readonly number[];
   };
   readonly nodeId: string;
-  readonly catalog: Pick<Catalog, "position" | "shards" | "historyShards">;
-  /** The one that there is. */
-  readonly partition: number;
+  readonly catalog: Pick<Catalog, "positionIn" | "partitions" | "version" | "shards" | "historyShards">;
   /** A node that is silent for longer is missing. */
   readonly aliveMs: number;
   /** Between two rounds. */
@@ -34,7 +32,7 @@ export const aliveLeases = 3;
 /** The lease of the node that plans. */
 const leaseName = "planner";
 
-/** Each node has a copy of everything. */
+/** What the plan is made with, beside the number of copies. */
 const planOptions = { loadsMax: 4, replaceAfterSeconds: 600 };
 
 /**
@@ -48,8 +46,11 @@ export class Placement {
   #running: Promise<void> = Promise.resolve();
   #isClosed = false;
   #lease: Lease | undefined;
-  /** Of the copy of this node, at a version. */
-  #size = { version: -1, byteCount: 0 };
+  /** Of the copies of this node, by partition, at a version of the catalog. */
+  #sizes: { readonly version: number; readonly byteCounts: ReadonlyMap<number, number> } = {
+    version: -1,
+    byteCounts: new Map(),
+  };
   /** What was last logged; "" while it succeeds. */
   #failure = "";
 
@@ -88,22 +89,43 @@ export class Placement {
   }
 
   async #report(): Promise<void> {
-    const { records, nodeId, partition, catalog, node } = this.#services;
+    const { records, nodeId, catalog, node } = this.#services;
     // Asked first: what is there then has all of it.
-    const hasAll = node.hasSeenAll;
-    const { version } = catalog.position;
-    const byteCount = await this.#measure(version);
-    await records.report(nodeId, [{ partition, version, byteCount, hasAll }]);
+    const followed = new Set(node.followed);
+    const { count } = catalog.partitions;
+    const versions = Array.from({ length: count }, (_, partition) => catalog.positionIn(partition).version);
+    const byteCounts = await this.#measure();
+    const reports = versions.flatMap((version, partition): CopyReport[] => {
+      const hasAll = followed.has(partition);
+      if (version === 0 && !hasAll) return [];
+      return [{ partition, version, byteCount: byteCounts.get(partition) ?? 0, hasAll }];
+    });
+    await records.report(nodeId, reports);
   }
 
-  async #measure(version: number): Promise<number> {
-    if (this.#size.version === version) return this.#size.byteCount;
+  /** Counts again only if something has changed, because there may be very many. */
+  async #measure(): Promise<ReadonlyMap<number, number>> {
     const { catalog } = this.#services;
-    let byteCount = 0;
-    const records = [...catalog.shards().map(({ record }) => record), ...catalog.historyShards()];
-    await resultWhileYielding(eachInSteps(records, ({ storedBytes }) => void (byteCount += storedBytes)));
-    this.#size = { version, byteCount };
-    return byteCount;
+    const { version } = catalog;
+    if (this.#sizes.version === version) return this.#sizes.byteCounts;
+    const byteCounts = new Map<number, number>();
+    const add = (repositoryId: number, byteCount: number): void => {
+      const partition = catalog.partitions.find(repositoryId);
+      byteCounts.set(partition, (byteCounts.get(partition) ?? 0) + byteCount);
+    };
+    const texts = catalog.shards().map(({ record }) => record);
+    await resultWhileYielding(
+      eachInSteps(texts, ({ repositoryIds, storedBytes }) => {
+        const first = repositoryIds.find((id) => id !== 0);
+        if (first !== undefined) add(first, storedBytes);
+      }),
+    );
+    const histories = [...catalog.historyShards()];
+    await resultWhileYielding(
+      eachInSteps(histories, ({ repositoryId, storedBytes }) => add(repositoryId, storedBytes)),
+    );
+    this.#sizes = { version, byteCounts };
+    return byteCounts;
   }
 
   async #mayPlan(): Promise<boolean> {
@@ -113,12 +135,13 @@ export class Placement {
   }
 
   async #plan(): Promise<void> {
-    const { records, leases, partition, aliveMs, log } = this.#services;
+    const { records, leases, catalog, aliveMs, log } = this.#services;
     const lease = this.#lease;
     if (lease === undefined) return;
-    await records.makePartitions(partition + 1);
+    await records.makePartitions(catalog.partitions.count);
     const input = await records.read(aliveMs);
-    const options = { ...planOptions, copies: Math.max(1, input.nodes.length) };
+    // Each node has a copy of everything, unless the fleet was made with fewer.
+    const options = { ...planOptions, copies: input.copies || Math.max(1, input.nodes.length) };
     const plan = await resultWhileYielding(planFleet(input.nodes, input.partitions, options));
     if (!isNews(plan, input) || this.#isClosed) return;
     const { epoch, timeline } = lease;

@@ -1,5 +1,7 @@
 import { TrawlError } from "../base/errors.js";
 import type { Database, Row } from "../database/database.js";
+import type { HoldingNode } from "../search/fleet/partition-nodes.js";
+import { nameHolder } from "./held-partition.js";
 import type { FleetPlan, PlanChange, PlannedCopy, PlannedNode, PlannedPartition } from "./planner.js";
 
 /** What a plan is computed from, as of one moment. */
@@ -8,6 +10,8 @@ export interface PlanInput {
   readonly version: number;
   readonly nodes: readonly PlannedNode[];
   readonly partitions: readonly PlannedPartition[];
+  /** How many copies each partition should have; 0 for one at each node. */
+  readonly copies: number;
   /** What the last plan said. */
   readonly refusal: string;
   readonly withoutRoom: number;
@@ -31,6 +35,16 @@ export interface CopyReport {
   readonly byteCount: number;
   /** Whether it has had all that the database has of it, at a moment since its start. */
   readonly hasAll: boolean;
+}
+
+/** A partition, as the status of the fleet shows it. */
+export interface PartitionPlace {
+  readonly id: number;
+  readonly version: number;
+  /** The node that changes it, and the one that should by the plan; "" for none. */
+  readonly owner: string;
+  readonly planned: string;
+  readonly copies: readonly (PlannedCopy & { readonly version: number })[];
 }
 
 /** More are not planned for. */
@@ -87,6 +101,7 @@ export class PlanRecords {
   async read(aliveMs: number): Promise<PlanInput> {
     return this.#database.transaction(async (transaction) => {
       const [plan] = await transaction.query("select version::float8 as version, refusal, without_room from plan");
+      const [fleet] = await transaction.query("select copies from fleet");
       const nodes = await transaction.query(
         `select name, is_draining, coalesce(stopped >= seen, false) as is_stopped,
          extract(epoch from clock_timestamp() - seen)::float8 as silent
@@ -108,10 +123,44 @@ export class PlanRecords {
         version: Number(plan?.["version"]),
         nodes: nodes.map((row) => toNode(row, aliveMs)),
         partitions: toPartitions(partitions, copies),
+        copies: Number(fleet?.["copies"] ?? 0),
         refusal: String(plan?.["refusal"]),
         withoutRoom: Number(plan?.["without_room"]),
       };
     }, true);
+  }
+
+  /** Where each partition is, for people. */
+  async places(): Promise<readonly PartitionPlace[]> {
+    const rows = await this.#database.query(
+      `select p.id, p.version::float8 as version, case when p.until > clock_timestamp() then p.holder else '' end as holder,
+       coalesce(o.name, '') as planned,
+       coalesce(json_agg(json_build_object('node', n.name, 'state', c.state, 'version', c.version) order by n.name)
+         filter (where n.name is not null), '[]')::text as copies
+       from partition p left join node o on o.id = p.owner left join copy c on c.partition = p.id left join node n on n.id = c.node
+       group by p.id, o.name order by p.id`,
+    );
+    return rows.map((row) => ({
+      id: Number(row["id"]),
+      version: Number(row["version"]),
+      owner: nameHolder(String(row["holder"])),
+      planned: String(row["planned"]),
+      copies: JSON.parse(String(row["copies"])) as PartitionPlace["copies"],
+    }));
+  }
+
+  /** All nodes, with where they are reached, and of which partitions they have copies that answer searches. */
+  async holders(): Promise<readonly HoldingNode[]> {
+    const rows = await this.#database.query(
+      `select n.name, n.address, coalesce(array_agg(c.partition order by c.partition) filter (where c.state <> 'loading'), '{}') as partitions
+       from node n left join copy c on c.node = n.id group by n.id order by n.name limit $1`,
+      [nodesMax],
+    );
+    return rows.map((row) => ({
+      name: String(row["name"]),
+      address: String(row["address"]),
+      partitions: Array.isArray(row["partitions"]) ? row["partitions"].map(Number) : [],
+    }));
   }
 
   /** Makes the rows of partitions that nobody has owned yet. */

@@ -3,14 +3,19 @@ import { errorMessage, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import type { Metrics } from "../base/metrics.js";
 import { DatabaseError } from "../database/database.js";
-import { type Elapsed, elapsedNow, elapsedSince, type Lease, type Leases } from "../database/leases.js";
+import type { Lease, Leases } from "../database/leases.js";
 import type { FleetRecords } from "./fleet-records.js";
-import type { PartitionRecords, PartitionState, PlannedOwner } from "./partition-records.js";
-import type { SharedManifest } from "./shared-manifest.js";
+import { HeldPartition, jitterShare, type NodePartition, Pause, refuseChange } from "./held-partition.js";
+import type { PartitionState, PartitionStates } from "./partition-records.js";
 
 export interface ReplicaServices {
-  readonly manifest: SharedManifest;
-  readonly records: PartitionRecords;
+  /** All that the fleet has, by number. If there is one, each node holds it. */
+  readonly partitions: readonly NodePartition[];
+  /** Asks the database for the states of these, and of those of which this node should have a copy. */
+  readonly states: (held: readonly number[]) => Promise<PartitionStates>;
+  /** Calls `onHint` soon after each flip, and each change of the plan, as far as hints come. */
+  readonly listen: (onHint: () => void) => Promise<void>;
+  readonly hint: () => Promise<void>;
   /** Of the table of partitions. */
   readonly leases: Leases;
   /** Of the table of names. */
@@ -18,7 +23,8 @@ export interface ReplicaServices {
   readonly fleet: FleetRecords;
   /** Makes sure that the database is that of the fleet. */
   readonly prepare: () => Promise<void>;
-  readonly node: { readonly id: string; readonly program: string };
+  /** `address` is where other nodes reach this one. */
+  readonly node: { readonly id: string; readonly program: string; readonly address: () => string };
   readonly leaseMs: number;
   readonly pollMs: number;
   /** Between two rounds of forgetting flips; undefined for the usual time. */
@@ -36,48 +42,18 @@ const lookMsMin = 20;
 
 type Loop = "look" | "beat";
 
-/** What has failed is tried again after a pause that doubles, up to this. */
-const pauseMsMax = 60_000;
-
-/** Nodes do not all ask at the same moment: a pause is shorter by up to this share. */
-const jitterShare = 0.2;
-
-/** The pause after attempts of one kind that have failed, one after the other. */
-class Pause {
-  readonly #firstMs: number;
-  #longestMs = 0;
-  #ms = 0;
-  #since = elapsedNow();
-
-  constructor(firstMs: number) {
-    this.#firstMs = firstMs;
-  }
-
-  fail(): void {
-    const longest = Math.min(Math.max(this.#firstMs, 2 * this.#longestMs), pauseMsMax);
-    this.#longestMs = longest;
-    this.#ms = longest * (1 - jitterShare * Math.random());
-    this.#since = elapsedNow();
-  }
-
-  end(): void {
-    this.#longestMs = 0;
-    this.#ms = 0;
-  }
-
-  get isOver(): boolean {
-    return elapsedSince(this.#since) >= this.#ms;
-  }
-}
+/** Partitions that are followed at once. */
+const followedAtOnce = 4;
 
 /**
- * This node's copy of the index: it follows what the database has, and takes over the changing of the index when nobody has it.
+ * This node's copies of partitions: it follows what the database has, and takes over the changing of those that nobody has.
  *
  * Three loops, since following may take as long as shards take to arrive: one renews the leases and tells of this node, one looks
  * into the database once a second, and one forgets flips. None ends on an error: the next round tries again.
  */
 export class Replica {
   readonly #services: ReplicaServices;
+  readonly #partitions: readonly HeldPartition[];
   #beatCall: PendingCall | undefined;
   #lookCall: PendingCall | undefined;
   /** Settle when the running rounds end. */
@@ -88,67 +64,104 @@ export class Replica {
   /** The lease on being this node: a copy of its data directory does not get it. */
   #identity: Lease | undefined;
   #isClosed = false;
-  #hasFollowed = false;
+  /** Whether it was looked which partitions this node should have. */
+  #hasLooked = false;
   /** Whether this node is in the fleet: one that was replaced never owns anything again. Undefined before the database has said so. */
   #isMember: boolean | undefined;
   /** Whether it was logged that another process runs as this node. */
   #isTwin = false;
   /** Whether somebody has said that something has changed. */
   #isHinted = false;
-  #wasOwner = false;
+  /** What waits to be followed, with what was last seen of it, and what is being followed. */
+  readonly #waiting = new Map<HeldPartition, PartitionState | undefined>();
+  readonly #following = new Map<HeldPartition, Promise<void>>();
+  /** Why some are not followed. */
+  readonly #problems = new Map<HeldPartition, unknown>();
+  /** When the first of those that others own may be free, as was last seen. */
+  #freeInMs: number | undefined;
+  /** Those that this node owned when that was last told. */
+  readonly #owned = new Set<number>();
   /** What was last logged of each loop; "" while it succeeds. */
   readonly #failures: Record<Loop, string> = { look: "", beat: "" };
-  #owner = "";
-  /** Since when the partition waits for the node that should own it. */
-  #reservedSince: Elapsed | undefined;
-
-  /** Counts how often this node has become the owner; of the last time for which `onOwner` has done its work. */
+  /** Counts how often this node has become an owner; of the last time for which `onOwner` has done its work. */
   #term = 0;
   #begunTerm = 0;
   #isBeginning = false;
   readonly #beginPause: Pause;
-  readonly #followPause: Pause;
-  /** Why following failed last. */
-  #followError: unknown;
   /** Whether the database cannot be asked, as the last look found. */
   #isDatabaseAway = false;
 
   /**
-   * Called when this node begins to change the index, or may not any more. If what is to be done at its beginning resolves with false, it is called
-   * again after a while.
+   * Called when this node begins to change something of the index, or may not any more. If what is to be done at its beginning resolves with
+   * false, it is called again after a while.
    */
   onOwner: (isOwner: boolean) => Promise<boolean> | undefined = () => undefined;
 
   constructor(services: ReplicaServices) {
+    const { partitions, leases, node, leaseMs, pollMs, log } = services;
     this.#services = services;
-    this.#beginPause = new Pause(services.pollMs);
-    this.#followPause = new Pause(services.pollMs);
-    services.manifest.refusal = () => this.refusal;
+    this.#beginPause = new Pause(pollMs);
+    const isAlwaysHeld = partitions.length === 1;
+    this.#partitions = partitions.map(
+      (one) => new HeldPartition({ ...one, leases, nodeId: node.id, leaseMs, pollMs, isAlwaysHeld, log }),
+    );
+    for (const { manifest, number } of this.#partitions) manifest.refusal = () => this.refusalIn(number);
   }
 
-  /** Whether this node may change the index, as far as it knows. */
+  /** Whether this node may change something of the index, as far as it knows. */
   get isOwner(): boolean {
-    return this.#wasOwner && this.#services.manifest.isOwner;
+    return this.#partitions.some((one) => this.#isOwned(one));
+  }
+
+  /** The partitions that this node changes, as `onOwner` was last told. A lease that is prolonged late is still one of them. */
+  get changed(): ReadonlySet<number> {
+    return this.#owned;
+  }
+
+  #isOwned({ number, manifest }: HeldPartition): boolean {
+    return this.#owned.has(number) && manifest.isOwner;
+  }
+
+  /** The partitions of which this node has had all that the database had at a moment since its start. */
+  get followed(): readonly number[] {
+    return this.#partitions.filter(({ hasFollowed }) => hasFollowed).map(({ number }) => number);
+  }
+
+  /** Those that searches of this node can be answered from: before the database has said which it should have, those that it has. */
+  get searchable(): readonly number[] {
+    if (this.#hasLooked) return this.followed;
+    return this.#partitions.filter(({ manifest }) => manifest.position.version > 0).map(({ number }) => number);
   }
 
   /**
-   * Whether it has had all that the database had at a moment since its start; or has something, and the database cannot be asked.
+   * Whether it has had all that the database had, at a moment since its start, of what it should have; or has something, and the database
+   * cannot be asked.
    */
   get hasFollowed(): boolean {
-    return this.#hasFollowed || (this.#isDatabaseAway && this.#services.manifest.position.version > 0);
+    if (this.#isDatabaseAway && this.#partitions.some(({ manifest }) => manifest.position.version > 0)) return true;
+    return this.#hasLooked && this.#partitions.every(({ isWanted, hasFollowed }) => hasFollowed || !isWanted);
   }
 
-  /** Whether it has had all that the database had at a moment since its start. */
+  /** Whether it has had all that the database had of all partitions at a moment since its start. */
   get hasSeenAll(): boolean {
-    return this.#hasFollowed;
+    return this.#partitions.every(({ hasFollowed }) => hasFollowed);
   }
 
   /** Why the index cannot be changed here. */
   get refusal(): TrawlError {
-    return new TrawlError(
-      "conflict",
-      sayWhoChanges(this.#owner, this.#services.leases.holder, this.#services.manifest.isOwner, this.#failure !== ""),
-    );
+    return this.refusalIn(0);
+  }
+
+  /** Why this partition cannot be changed here. */
+  refusalIn(partition: number): TrawlError {
+    const one = this.#partitions[partition];
+    if (one === undefined || (this.#hasLooked && !one.isHeld))
+      return new TrawlError(
+        "conflict",
+        `this node does not have this part of the index (partition ${partition}): \`trawl fleet status\` says which nodes have it`,
+      );
+    const { holder } = this.#services.leases;
+    return refuseChange(one.holder, holder, one.manifest.isOwner, this.#failure !== "");
   }
 
   start(): void {
@@ -169,8 +182,9 @@ export class Replica {
   }
 
   async #forget(): Promise<void> {
-    for (let isMore = true; isMore && this.isOwner && !this.#isClosed; )
-      isMore = await this.#services.records.forgetOld(keptSeconds);
+    for (const one of this.#partitions)
+      for (let isMore = true; isMore && this.#isOwned(one) && !this.#isClosed; )
+        isMore = await one.records.forgetOld(keptSeconds);
   }
 
   #beatAgain(delayMs: number): void {
@@ -222,84 +236,89 @@ export class Replica {
 
   /** Tells of this node, and learns whether it is in the fleet. */
   async #tell(): Promise<void> {
-    const { fleet, node, manifest, log } = this.#services;
-    const isMember = await fleet.beat(node.id, node.program, manifest.position.version, this.#failure);
+    const { fleet, node, log } = this.#services;
+    const isMember = await fleet.beat(node.id, node.program, this.#version, this.#failure, node.address());
     const isNew = isMember !== this.#isMember;
     this.#isMember = isMember;
     if (isMember || !isNew) return;
     log.error("this node is not in the fleet any more: another one has replaced it. Join again with another name");
-    await manifest.release();
+    await this.#release();
     this.#announce();
+  }
+
+  /** How many flips its copies have, together. */
+  get #version(): number {
+    return this.#partitions.reduce((sum, { manifest }) => sum + manifest.position.version, 0);
+  }
+
+  async #release(): Promise<void> {
+    for (const { manifest } of this.#partitions) if (manifest.isOwner) await manifest.release();
   }
 
   /** Resolves with how long nothing can change that matters more than a second; undefined if that is not known. */
   async #look(): Promise<number | undefined> {
-    const { manifest, records, metrics } = this.#services;
+    const { states, listen, metrics } = this.#services;
     await this.#services.prepare();
     if (this.#isMember === undefined) await this.#tell();
     await this.#identify();
     // Without hints it is a second later.
-    if (!manifest.isOwner) await records.listen(() => this.#hint()).catch(() => undefined);
-    let state = await records.state();
-    if (manifest.isOwner && this.#isForAnother(state)) {
-      await this.#handOver(state.planned);
-      state = await records.state();
+    if (this.#partitions.some(({ manifest }) => !manifest.isOwner))
+      await listen(() => this.#hint()).catch(() => undefined);
+    const held = this.#partitions.filter(({ isHeld }) => isHeld).map(({ number }) => number);
+    const found = await states(held);
+    for (const one of this.#partitions) one.see(found.get(one.number));
+    this.#hasLooked = true;
+    const wanted = this.#partitions.filter(({ isHeld }) => isHeld);
+    for (const one of this.#problems.keys()) if (!one.isHeld) this.#problems.delete(one);
+    metrics.fleetVersionsBehind.set(wanted.reduce((sum, { behind }) => sum + behind, 0));
+    for (const one of wanted) this.#waiting.set(one, found.get(one.number));
+    this.#freeInMs = undefined;
+    this.#startFollowing();
+    await this.#followed();
+    this.#announce();
+    // What is wrong with an object is more than that the database did not answer meanwhile.
+    const problems = [...this.#problems.values()];
+    const [first] = [...problems.filter((error) => !(error instanceof DatabaseError)), ...problems];
+    if (first !== undefined) throw first;
+    return this.#freeInMs;
+  }
+
+  /** One that fails, or takes long, does not hold up the others. */
+  #startFollowing(): void {
+    for (const [one, state] of this.#waiting) {
+      if (this.#following.size >= followedAtOnce || this.#isClosed) return;
+      if (this.#following.has(one)) continue;
+      this.#waiting.delete(one);
+      this.#following.set(one, this.#follow(one, state));
     }
-    const { version, flipId } = manifest.position;
-    this.#owner = state?.holder ?? "";
-    metrics.fleetVersionsBehind.set(Math.abs((state?.version ?? 0) - version));
-    const isBehind = state !== undefined && (state.version !== version || state.flipId !== flipId);
-    // One that this process has, and does not know of, is that of a flip or a claim whose answer was lost.
-    const isFree = state === undefined || state.freeInMs < 0 || state.holder === this.#services.leases.holder;
-    const mayClaim = !manifest.isOwner && this.isNode && isFree && !this.#isReserved(state);
-    // What the bucket lacks would be asked for each second. The failure stays that of the last attempt.
-    if ((isBehind || mayClaim) && !this.#followPause.isOver) throw this.#followError;
+  }
+
+  async #follow(one: HeldPartition, state: PartitionState | undefined): Promise<void> {
     try {
-      if (isBehind) await manifest.follow();
-      this.#hasFollowed = true;
-      if (mayClaim && (await manifest.claim())) await this.#settle();
-      this.#followPause.end();
+      const ms = await one.follow(state, () => this.isNode);
+      if (ms !== undefined) this.#freeInMs = Math.min(ms, this.#freeInMs ?? ms);
+      this.#problems.delete(one);
     } catch (error) {
-      // Some of it was followed.
-      if (manifest.position.version !== version) this.#followPause.end();
-      // The database is asked for its state at each look anyway.
-      if (!(error instanceof DatabaseError)) this.#followPause.fail();
-      this.#followError = error;
-      throw error;
+      this.#problems.set(one, error);
     }
+    this.#following.delete(one);
     this.#announce();
-    // It is taken as soon as it is free.
-    return manifest.isOwner || state === undefined || state.freeInMs < 0 ? undefined : state.freeInMs + 1;
+    this.#startFollowing();
   }
 
-  /** Whether the plan wants another node to own the partition, which can go on at once. */
-  #isForAnother(state: PartitionState | undefined): state is PartitionState & { readonly planned: PlannedOwner } {
-    return state?.planned?.isReady === true && state.planned.id !== this.#services.node.id;
-  }
-
-  /** Whether what was given back is for another node. That has the time of a lease to take it. */
-  #isReserved(state: PartitionState | undefined): boolean {
-    if (state?.isReleased !== true || !this.#isForAnother(state)) {
-      this.#reservedSince = undefined;
-      return false;
-    }
-    this.#reservedSince ??= elapsedNow();
-    return elapsedSince(this.#reservedSince) < this.#services.leaseMs;
-  }
-
-  async #handOver({ name }: PlannedOwner): Promise<void> {
-    const { manifest, records, log } = this.#services;
-    log.info({ to: name }, "the plan of the fleet gives the index to another node");
-    await manifest.release();
-    this.#announce();
-    await records.hint();
-  }
-
-  /** The plan may have had another owner, which has ended. */
-  async #settle(): Promise<void> {
-    const { records, manifest, node, leases } = this.#services;
-    const { epoch } = manifest;
-    if (epoch !== undefined) await records.settle(node.id, { holder: leases.holder, epoch });
+  /** Resolves when all is followed; where there are several, after the time of a look. */
+  async #followed(): Promise<void> {
+    let isLate = false;
+    let timer: PendingCall | undefined;
+    const late = new Promise<void>((resolve) => {
+      if (this.#partitions.length > 1)
+        timer = callAfter(this.#services.pollMs, () => {
+          isLate = true;
+          resolve();
+        });
+    });
+    while (this.#following.size > 0 && !isLate) await Promise.race([late, ...this.#following.values()]);
+    timer?.cancel();
   }
 
   /** Whether this process is the node, and in the fleet. */
@@ -323,22 +342,30 @@ export class Replica {
   }
 
   #announce(): void {
-    const { manifest, metrics, log } = this.#services;
-    const { isOwner, position } = manifest;
-    metrics.fleetOwner.set(isOwner ? 1 : 0);
-    metrics.fleetVersion.set(position.version);
-    if (isOwner !== this.#wasOwner) {
-      this.#wasOwner = isOwner;
+    const { metrics, log } = this.#services;
+    const owned = this.#partitions.filter(({ manifest }) => manifest.isOwner);
+    metrics.fleetOwner.set(owned.length);
+    metrics.fleetVersion.set(this.#version);
+    const isNew = ({ number, manifest }: HeldPartition): boolean => manifest.isOwner !== this.#owned.has(number);
+    const changed = this.#partitions.filter(isNew);
+    for (const { number, manifest } of changed) {
+      const { version } = manifest.position;
+      const of = this.#partitions.length === 1 ? { version } : { partition: number, version };
+      if (manifest.isOwner) this.#owned.add(number);
+      else this.#owned.delete(number);
       log.info(
-        { version: position.version },
-        isOwner
+        of,
+        manifest.isOwner
           ? "this node fetches and indexes from now on"
           : "this node does not fetch and index any more: it follows",
       );
-      if (isOwner) this.#term++;
-      else void this.onOwner(false);
+    }
+    if (changed.length > 0) {
+      if (changed.some(({ manifest }) => manifest.isOwner)) this.#term++;
+      if (changed.some(({ manifest }) => !manifest.isOwner)) void this.onOwner(false);
       this.#beginPause.end();
     }
+    const isOwner = owned.length > 0;
     if (isOwner && this.#begunTerm !== this.#term && !this.#isBeginning && this.#beginPause.isOver) void this.#begin();
   }
 
@@ -385,32 +412,15 @@ export class Replica {
     this.#beatCall?.cancel();
     this.#lookCall?.cancel();
     this.#forgetCall?.cancel();
-    const { manifest, nameLeases, fleet, node, records } = this.#services;
-    await Promise.all([this.#beating, this.#looking, this.#forgetting]);
-    const wasOwner = manifest.isOwner;
+    const { nameLeases, fleet, node, hint } = this.#services;
+    await Promise.all([this.#beating, this.#looking, this.#forgetting, ...this.#following.values()]);
+    const wasOwner = this.#partitions.some(({ manifest }) => manifest.isOwner);
     const isNode = this.#identity !== undefined && nameLeases.holds(this.#identity);
     await Promise.all([
       isNode ? fleet.stop(node.id).catch(() => undefined) : undefined,
-      manifest.release().catch(() => undefined),
+      this.#release().catch(() => undefined),
     ]);
-    if (wasOwner) await records.hint();
+    if (wasOwner) await hint();
     if (this.#identity !== undefined) await nameLeases.release(this.#identity).catch(() => undefined);
   }
-}
-
-/** The name of the node that holds a lease: holders are NAME/BOOT. "" if nobody holds it. */
-export function nameHolder(holder: string): string {
-  return holder.split("/")[0] ?? "";
-}
-
-/** Why a node may not change the index, for clients: the names of nodes, and nothing of where the database and the objects are. */
-export function sayWhoChanges(holder: string, own: string, isOwner: boolean, isFailing: boolean): string {
-  const name = nameHolder(holder);
-  const again = "try again in a moment";
-  const reason = isFailing ? " (its log says what keeps it from following)" : "";
-  // Its lease before a restart counts as its own too.
-  if (isOwner || (holder !== "" && name === nameHolder(own)))
-    return `this node is about to change the index${reason}: ${again}`;
-  if (holder === "") return `no node changes the index at this moment, and this node follows${reason}: ${again}`;
-  return `node ${name} changes the index at this moment, and this node follows${reason}: ask that node`;
 }

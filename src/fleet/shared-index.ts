@@ -3,6 +3,7 @@ import { errorMessage, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import type { Metrics } from "../base/metrics.js";
 import type { Catalog } from "../catalog/catalog.js";
+import type { Manifest } from "../catalog/manifest.js";
 import { Database, type DatabaseSettings } from "../database/database.js";
 import { Leases } from "../database/leases.js";
 import { migrate } from "../database/migrations.js";
@@ -10,8 +11,10 @@ import { schema } from "../database/schema.js";
 import { FleetRecords } from "./fleet-records.js";
 import { type DirectoryIdentity, writeIdentityFile } from "./node-identity.js";
 import { ObjectShards, type ObjectTaskServices } from "./node-shards.js";
-import { PartitionRecords } from "./partition-records.js";
+import { heldStates, PartitionRecords } from "./partition-records.js";
+import { PartitionedManifest } from "./partitioned-manifest.js";
 import { aliveLeases, Placement } from "./placement.js";
+import type { HoldingNode } from "../search/fleet/partition-nodes.js";
 import { PlanRecords } from "./plan-records.js";
 import { Replica } from "./replica.js";
 import { SharedManifest } from "./shared-manifest.js";
@@ -27,6 +30,10 @@ export interface SharedIndexServices extends ObjectTaskServices {
   readonly fleetName: string;
   readonly program: string;
   readonly leaseMs: number;
+  /** Where other nodes reach this one; "" if they need not. */
+  readonly address?: () => string;
+  /** Called once a second with all nodes and what they hold, if there are several partitions. */
+  readonly onHolders?: (nodes: readonly HoldingNode[]) => void;
   readonly catalog: Catalog;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -40,9 +47,6 @@ const planMs = 2_000;
 
 /** The codes of errors that a database may have for a while. */
 const passing: ReadonlySet<string> = new Set(["storage", "overloaded", "shutting-down"]);
-
-/** All repositories are in one partition. */
-export const onlyPartition = 0;
 
 /** Connections with the limits of a daemon. */
 export function openDatabase(options: DatabaseOptions, name: string, seen: DatabaseSettings["seen"]): Database {
@@ -65,9 +69,10 @@ export class SharedIndex {
   readonly #database: Database;
   readonly #fleet: FleetRecords;
   #isPrepared = false;
-  readonly manifest: SharedManifest;
+  readonly manifest: Manifest;
   readonly replica: Replica;
   readonly placement: Placement;
+  /** Damaged shards are brought again by it, whatever partition they are of. */
   readonly shards: ObjectShards;
 
   /** Caller guarantees: the catalog is loaded. */
@@ -81,36 +86,58 @@ export class SharedIndex {
     };
     this.#fleet = new FleetRecords(this.#database);
     const holder = `${identity.name}/${randomUUID()}`;
-    const records = new PartitionRecords(this.#database, onlyPartition, leaseMs);
     const leases = new Leases(this.#database, "partition", holder, leaseMs);
     requireNoOtherIndex(catalog);
     this.shards = new ObjectShards(services);
-    this.manifest = new SharedManifest({ catalog, records, leases, shards: this.shards, log });
+    const partitions = Array.from({ length: catalog.partitions.count }, (_, partition) => {
+      const records = new PartitionRecords(this.#database, partition, leaseMs);
+      // Each keeps what it has brought until its own flip is made.
+      const shards = new ObjectShards(services);
+      return { records, manifest: new SharedManifest({ catalog, records, leases, shards, log }) };
+    });
+    const [first] = partitions;
+    this.manifest =
+      partitions.length === 1
+        ? first.manifest
+        : new PartitionedManifest(
+            catalog,
+            partitions.map(({ manifest }) => manifest),
+          );
+    const plans = new PlanRecords(this.#database);
     const nameLeases = new Leases(this.#database, "lease", holder, leaseMs);
     this.replica = new Replica({
-      manifest: this.manifest,
-      records,
+      partitions,
+      states: async (held) => {
+        await this.#lookAtHolders(plans);
+        return heldStates(this.#database, leaseMs, identity.node, held);
+      },
+      listen: (onHint) => first.records.listen(onHint),
+      hint: () => first.records.hint(),
       leases,
       nameLeases,
       fleet: this.#fleet,
       prepare: () => this.#prepare(),
-      node: { id: identity.node, program },
+      node: { id: identity.node, program, address: services.address ?? (() => "") },
       leaseMs,
       pollMs,
       log,
       metrics,
     });
     this.placement = new Placement({
-      records: new PlanRecords(this.#database),
+      records: plans,
       leases: nameLeases,
       node: this.replica,
       nodeId: identity.node,
       catalog,
-      partition: onlyPartition,
       aliveMs: aliveLeases * leaseMs,
       pauseMs: Math.min(planMs, leaseMs),
       log,
     });
+  }
+
+  async #lookAtHolders(plans: PlanRecords): Promise<void> {
+    const { onHolders, catalog } = this.#services;
+    if (onHolders !== undefined && catalog.partitions.count > 1) onHolders(await plans.holders());
   }
 
   /** Begins to follow, and to take part in the planning. */
@@ -141,11 +168,17 @@ export class SharedIndex {
     if (this.#isPrepared) return;
     const { identity, fleetName, log } = this.#services;
     await migrate(this.#database, schema);
-    const { id } = await this.#fleet.require(fleetName);
+    const { id, partitions } = await this.#fleet.require(fleetName);
     if (id !== identity.fleet)
       throw new TrawlError(
         "conflict",
         "the data directory is that of a node of another fleet with the same name: use an empty one, and `trawl fleet join`",
+      );
+    const { count } = this.#services.catalog.partitions;
+    if (partitions !== count)
+      throw new TrawlError(
+        "conflict",
+        `the fleet has ${partitions} partitions, and the data directory is that of a node of one with ${count}: use an empty one, and \`trawl fleet join\``,
       );
     await this.#remember();
     const { isSynchronous, standbyCount } = await this.#fleet.server();
@@ -176,7 +209,7 @@ function requireNoOtherIndex(catalog: Catalog): void {
   const records = [...catalog.shards().map(({ record }) => record), ...catalog.historyShards()];
   if (
     records.some(({ object }) => object === undefined) ||
-    (catalog.repositoryCount > 0 && catalog.position.version === 0)
+    [...catalog.repositories()].some(({ id }) => catalog.positionIn(catalog.partitions.find(id)).version === 0)
   )
     throw new TrawlError(
       "conflict",

@@ -13,7 +13,14 @@ import type { HistoryShardRecord } from "../model/history-record.js";
 import type { Repository } from "../model/repository.js";
 import type { ShardRecord, SymbolRecord } from "../model/shard-record.js";
 import { isObjectHash } from "../objects/object-store.js";
-import type { Fence, PartitionRecords, SharedFlip, SharedRepository, SharedShard } from "./partition-records.js";
+import type {
+  Fence,
+  LoggedFlip,
+  PartitionRecords,
+  SharedFlip,
+  SharedRepository,
+  SharedShard,
+} from "./partition-records.js";
 
 /** A record of a shard, of texts or of a history, without the id that this node has given it. */
 export type NamedRecord = Omit<ShardRecord, "id"> | Omit<HistoryShardRecord, "id">;
@@ -53,8 +60,11 @@ export interface SharedManifestServices {
 /** A flip has two texts of each repository, of about a kilobyte each: some hundred thousand repositories at once. */
 const flipCharactersMax = 2 ** 28;
 
+/** The catalog has got further than a change that was to be followed begins. */
+class Outrun extends Error {}
+
 /** The database has not made a flip, because it is another node's turn, or because its state is another one. */
-class RefusedFlip extends TrawlError {
+export class RefusedFlip extends TrawlError {
   constructor() {
     super(
       "conflict",
@@ -82,6 +92,11 @@ export class SharedManifest implements Manifest {
   #lease: Lease | undefined;
   /** Whether it had it last, and has not let it go. */
   #hadLease = false;
+  /** Shards that became live and shards that went with the flip that was decided last, until the catalog has made it. */
+  #decided: { readonly names: readonly (readonly [string, number])[]; readonly removed: readonly string[] } = {
+    names: [],
+    removed: [],
+  };
   /** A flip of which it is not known whether it was made. */
   #doubt: { readonly fence: Fence; readonly flipId: string } | undefined;
   /** Settles when the last of what was asked for is done. */
@@ -156,6 +171,30 @@ export class SharedManifest implements Manifest {
     });
   }
 
+  /** Forgets what the catalog has of the partition: this node does not hold it any more. */
+  async drop(): Promise<void> {
+    await this.#inTurn(async () => {
+      const { catalog } = this.#services;
+      const lease = this.#lease;
+      this.#lease = undefined;
+      this.#hadLease = false;
+      if (lease !== undefined) await this.#services.leases.release(lease);
+      const shardIds = [...this.#ids.values()];
+      const isHistory = (id: number): boolean => catalog.historyShard(id) !== undefined;
+      await catalog.dropPartition(
+        async () => ({
+          removedRepositoryIds: (
+            await resultWhileYielding(filterInSteps([...catalog.repositories()], ({ id }) => this.#isMine(id)))
+          ).map(({ id }) => id),
+          removedShardIds: shardIds.filter((id) => !isHistory(id)),
+          removedHistoryIds: shardIds.filter(isHistory),
+        }),
+        this.#partition,
+      );
+      this.#ids.clear();
+    });
+  }
+
   publish<Change extends CatalogChange>(makeChange: () => Change | Promise<Change>): Promise<Change> {
     return this.#inTurn(async () => {
       await this.#settleDoubt();
@@ -170,32 +209,51 @@ export class SharedManifest implements Manifest {
     });
   }
 
-  #publish<Change extends CatalogChange>(makeChange: () => Change | Promise<Change>): Promise<Change> {
-    const { catalog } = this.#services;
-    const made: { names: readonly (readonly [string, number])[]; removed: readonly string[] }[] = [];
-    return catalog
-      .flip(
-        async () => this.#store(await makeChange()),
-        async (flip, staged, partition) => {
-          assert(partition === this.#partition, "a change is published where its repositories are");
-          const shared = await this.#toShared(flip, staged);
-          await this.#decide(shared);
-          const { addedShards = [], addedHistory = [] } = flip.change;
-          const names = [...addedShards, ...addedHistory].map((one) => [nameShard(one), one.id] as const);
-          made.push({ names, removed: shared.removedShards });
-        },
-      )
-      .then((change) => {
-        for (const { names, removed } of made) {
-          for (const name of removed) this.#ids.delete(name);
-          for (const [name, id] of names) this.#ids.set(name, id);
-        }
-        return change;
-      });
+  async #publish<Change extends CatalogChange>(makeChange: () => Change | Promise<Change>): Promise<Change> {
+    const change = await this.#services.catalog.flip(
+      async () => this.storeAll(await makeChange()),
+      async (flip, staged, partition) => {
+        assert(partition === this.#partition, "a change is published where its repositories are");
+        await this.#decide(flip, staged);
+      },
+    );
+    this.flipped();
+    return change;
+  }
+
+  /** Throws if this node may not publish: `RefusedFlip` if it may be able to after `claimAgain`. */
+  requireTurn(): void {
+    if (!this.isOwner) throw this.#hadLease ? new RefusedFlip() : this.refusal();
+  }
+
+  /**
+   * Decides a flip in the turn of the catalog, without a turn here: who follows has that one, and waits for the catalog. It is made only
+   * while this node has the lease, and does not follow. Rejects with `RefusedFlip` if it may be tried again after `claimAgain`. When the
+   * catalog has made it, `flipped` must be called.
+   */
+  async decide(flip: Flip, staged: StagedChange): Promise<void> {
+    this.requireTurn();
+    await this.#decide(flip, staged);
+  }
+
+  /** The catalog has made what was decided. */
+  flipped(): void {
+    const { names, removed } = this.#decided;
+    this.#decided = { names: [], removed: [] };
+    for (const name of removed) this.#ids.delete(name);
+    for (const [name, id] of names) this.#ids.set(name, id);
+  }
+
+  /** After a flip was refused. Resolves with whether this node has the partition. */
+  claimAgain(): Promise<boolean> {
+    return this.#inTurn(async () => {
+      await this.#settleDoubt();
+      return this.#claim();
+    });
   }
 
   /** The change with all that it adds stored where other nodes find it. */
-  async #store<Change extends CatalogChange>(change: Change): Promise<Change> {
+  async storeAll<Change extends CatalogChange>(change: Change): Promise<Change> {
     const { shards, catalog } = this.#services;
     const { addedShards = [], addedHistory = [], symbols } = change;
     if (addedShards.length === 0 && addedHistory.length === 0 && symbols === undefined) return change;
@@ -210,8 +268,9 @@ export class SharedManifest implements Manifest {
     return { ...change, addedShards: stored, addedHistory: storedHistory, symbols: storedSymbols };
   }
 
-  async #decide(flip: SharedFlip): Promise<void> {
+  async #decide(change: Flip, staged: StagedChange): Promise<void> {
     const { records, leases, log } = this.#services;
+    const flip = await this.#toShared(change, staged);
     const lease = this.#lease;
     if (lease === undefined || !leases.holds(lease)) throw new RefusedFlip();
     const { epoch, timeline } = lease;
@@ -230,6 +289,9 @@ export class SharedManifest implements Manifest {
       if (!isMade) throw error;
     }
     if (!isMade) throw new RefusedFlip();
+    const { addedShards = [], addedHistory = [] } = change.change;
+    const names = [...addedShards, ...addedHistory].map((one) => [nameShard(one), one.id] as const);
+    this.#decided = { names, removed: flip.removedShards };
   }
 
   /** Finds out what an earlier attempt could not. Rejects while the database does not say. */
@@ -267,22 +329,37 @@ export class SharedManifest implements Manifest {
     const { records } = this.#services;
     const before = this.position;
     for (;;) {
-      const { version, flipId } = this.position;
-      const flips = await records.flipsAfter(version, flipId);
-      if (flips === undefined) {
-        await this.#takeSnapshot();
-        return true;
-      }
-      if (flips.length === 0) return this.position !== before;
-      for (const flip of flips) {
-        assert(flip.version === this.position.version + 1, "flips are logged without gaps");
-        await this.#make(flip.change, { version: flip.version, flipId: flip.id });
+      const from = this.position;
+      const flips = await records.flipsAfter(from.version, from.flipId);
+      if (flips?.length === 0) return this.position !== before;
+      try {
+        if (flips === undefined) await this.#takeSnapshot(from);
+        else await this.#makeAll(flips, from);
+      } catch (error) {
+        // A flip of this node, whose outcome was not known, was made meanwhile.
+        if (!(error instanceof Outrun)) throw error;
       }
     }
   }
 
+  async #makeAll(flips: readonly LoggedFlip[], from: Position): Promise<void> {
+    let before = from;
+    for (const { version, id, change } of flips) {
+      assert(version === before.version + 1, "flips are logged without gaps");
+      const position = { version, flipId: id };
+      await this.#make(change, before, position);
+      before = position;
+    }
+  }
+
+  /** Called in the turn of the catalog. */
+  #requireStill(before: Position): void {
+    const { version, flipId } = this.position;
+    if (version !== before.version || flipId !== before.flipId) throw new Outrun();
+  }
+
   /** Makes a flip of the log here. */
-  async #make(text: string, position: { readonly version: number; readonly flipId: string }): Promise<void> {
+  async #make(text: string, before: Position, position: Position): Promise<void> {
     const { catalog } = this.#services;
     const value = await resultWhileYielding(parseFlip(text));
     // Before anything is fetched for it.
@@ -309,7 +386,14 @@ export class SharedManifest implements Manifest {
       if (record !== undefined) await shards.bringSymbols(id, record);
     });
     const repositories = await resultWhileYielding(mapInSteps(change.repositories ?? [], withoutErrors));
-    await catalog.follow(() => ({ ...change, repositories }), position, this.#partition);
+    await catalog.follow(
+      () => {
+        this.#requireStill(before);
+        return { ...change, repositories };
+      },
+      position,
+      this.#partition,
+    );
     for (const name of [...(value.removedShards ?? []), ...(value.removedHistory ?? [])] as string[])
       this.#ids.delete(name);
     for (const [name, id] of brought) this.#ids.set(name, id);
@@ -317,7 +401,7 @@ export class SharedManifest implements Manifest {
   }
 
   /** Makes the catalog what the database has, whatever it had. */
-  async #takeSnapshot(): Promise<void> {
+  async #takeSnapshot(before: Position): Promise<void> {
     const { catalog, records, shards, log } = this.#services;
     const repositories: SharedRepository[] = [];
     const ids = new Set<number>();
@@ -328,7 +412,7 @@ export class SharedManifest implements Manifest {
       for (const one of someShards) found.set(one.name, one);
     });
     const position = { version: state?.version ?? 0, flipId: state?.flipId ?? "" };
-    log.warn({ partition: records.partition, before: this.position, after: position }, "the manifest was read anew");
+    log.warn({ partition: records.partition, before, after: position }, "the manifest was read anew");
     const removed = await resultWhileYielding(filterInSteps([...this.#ids], ([name]) => !found.has(name)));
     const addedShards: ShardRecord[] = [];
     const addedHistory: HistoryShardRecord[] = [];
@@ -373,21 +457,24 @@ export class SharedManifest implements Manifest {
     });
     const live = (id: number): boolean => catalog.shard(id) !== undefined;
     await catalog.follow(
-      async () => ({
-        repositories: await resultWhileYielding(
-          mapInSteps(repositories, ({ record }) => withoutErrors(parse(record) as Repository)),
-        ),
-        removedRepositoryIds: (
-          await resultWhileYielding(
-            filterInSteps([...catalog.repositories()], ({ id }) => this.#isMine(id) && !ids.has(id)),
-          )
-        ).map(({ id }) => id),
-        addedShards,
-        addedHistory,
-        removedShardIds: removed.map(([, id]) => id).filter(live),
-        removedHistoryIds: removed.map(([, id]) => id).filter((id) => !live(id)),
-        restored,
-      }),
+      async () => {
+        this.#requireStill(before);
+        return {
+          repositories: await resultWhileYielding(
+            mapInSteps(repositories, ({ record }) => withoutErrors(parse(record) as Repository)),
+          ),
+          removedRepositoryIds: (
+            await resultWhileYielding(
+              filterInSteps([...catalog.repositories()], ({ id }) => this.#isMine(id) && !ids.has(id)),
+            )
+          ).map(({ id }) => id),
+          addedShards,
+          addedHistory,
+          removedShardIds: removed.map(([, id]) => id).filter(live),
+          removedHistoryIds: removed.map(([, id]) => id).filter((id) => !live(id)),
+          restored,
+        };
+      },
       position,
       this.#partition,
     );

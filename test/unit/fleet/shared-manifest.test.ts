@@ -15,8 +15,10 @@ import {
 } from "../../../src/database/database.js";
 import { Leases } from "../../../src/database/leases.js";
 import { FleetRecords } from "../../../src/fleet/fleet-records.js";
-import { PartitionRecords } from "../../../src/fleet/partition-records.js";
-import { Replica, type ReplicaServices, sayWhoChanges } from "../../../src/fleet/replica.js";
+import { heldStates, PartitionRecords } from "../../../src/fleet/partition-records.js";
+import { refuseChange, sayWhoChanges } from "../../../src/fleet/held-partition.js";
+import { PartitionedManifest } from "../../../src/fleet/partitioned-manifest.js";
+import { Replica, type ReplicaServices } from "../../../src/fleet/replica.js";
 import { SharedManifest } from "../../../src/fleet/shared-manifest.js";
 import type { SymbolRecord } from "../../../src/model/shard-record.js";
 import { testRepository } from "../../support/engine.js";
@@ -51,6 +53,8 @@ class TestNode implements ManifestSite {
   /** Shards that were stored for others, and names of those that were fetched. */
   readonly stored: number[] = [];
   readonly brought: string[] = [];
+  /** How often its replica has looked into the database. */
+  lookCount = 0;
   /** Why it cannot fetch any. */
   missing: Error | undefined;
   #nextId: number;
@@ -62,11 +66,12 @@ class TestNode implements ManifestSite {
     readonly store = new MemoryRecords(),
     firstId = 1_000_000,
     part: { readonly catalog: Catalog; readonly partition: number } = { catalog: loaded(store, 1), partition },
+    leases = new Leases(database, "partition", holder, lengthMs),
   ) {
     this.#nextId = firstId;
     this.catalog = part.catalog;
     this.records = new PartitionRecords(database, part.partition, 10_000);
-    this.leases = new Leases(database, "partition", holder, lengthMs);
+    this.leases = leases;
     this.manifest = new SharedManifest({
       catalog: this.catalog,
       records: this.records,
@@ -123,12 +128,17 @@ class TestNode implements ManifestSite {
     const fleet = new FleetRecords(database);
     await fleet.join(id, id, false, 0);
     const replica = new Replica({
-      manifest,
-      records,
+      partitions: [{ manifest, records }],
+      states: (held) => {
+        this.lookCount++;
+        return heldStates(database, 10_000, id, held);
+      },
+      listen: (onHint) => records.listen(onHint),
+      hint: () => records.hint(),
       leases,
       nameLeases: new Leases(database, "lease", id, this.lengthMs),
       fleet,
-      node: { id, program: "1" },
+      node: { id, program: "1", address: () => "" },
       leaseMs: this.lengthMs,
       pollMs: 20,
       prepare: () => Promise.resolve(),
@@ -405,10 +415,7 @@ t.test("the errors of a node's own attempts are not those of the others", { skip
 });
 
 t.test("who is refused is told which node to ask, and no more", async (t) => {
-  const { refusal } = new Replica({
-    manifest: {},
-    leases: { holder: "a/1" },
-  } as unknown as ConstructorParameters<typeof Replica>[0]);
+  const refusal = refuseChange("", "a/1", false, false);
   t.match(refusal, { code: "conflict", message: /^no node changes the index at this moment.*try again/ });
   t.match(sayWhoChanges("b/1", "a/1", false, false), /^node b changes the index at this moment, .*: ask that node$/);
   t.match(sayWhoChanges("b/1", "a/1", false, true), /\(its log says what keeps it from following\): ask that node$/);
@@ -530,8 +537,7 @@ t.test("a claim counts only when everything of it is done", { skip }, async (t) 
   const { schema } = await testDatabase(t);
   const database = await disturbed(t, schema);
   const node = new TestNode(database, "a/1");
-  database.disturb = (sql, run) =>
-    sql.startsWith("select p.version::float8 as version, flip_id") ? Promise.reject(lost(false)) : run();
+  database.disturb = (sql, run) => (sql.startsWith("select p.id as partition") ? Promise.reject(lost(false)) : run());
   await t.rejects(node.manifest.claim(), { code: "storage" });
   t.equal(node.manifest.isOwner, false);
   database.disturb = (_, run) => run();
@@ -549,11 +555,9 @@ t.test("a node that was replaced never owns anything again, and says so once", {
   await until("it has given it back", () => !node.manifest.isOwner);
   await new FleetRecords(node.database).join("b/1", "b/1", false, 0);
   const { epoch } = (await node.records.state()) ?? { epoch: 0 };
-  let lookCount = 0;
   const next = new TestNode(node.database, "b/1", 120);
-  const { state } = node.records;
-  Object.assign(node.records, { state: () => state.call(node.records).finally(() => lookCount++) });
-  await until("it has looked, and told of itself, several times", () => lookCount > 100);
+  node.lookCount = 0;
+  await until("it has looked, and told of itself, several times", () => node.lookCount > 100);
   t.equal((await node.records.state())?.epoch, epoch, "it has not claimed it again");
   t.equal(errors.length, 1);
   t.match(errors, [/not in the fleet any more/]);
@@ -573,7 +577,7 @@ t.test("each loop logs a failure once, and so does a second process of a node", 
   let [tellCount, lookCount] = [0, 0];
   database.disturb = (sql, run) => {
     if (sql.startsWith("update node")) tellCount++;
-    if (sql.startsWith("select p.version::float8 as version, flip_id")) lookCount++;
+    if (sql.startsWith("select p.id as partition")) lookCount++;
     return run();
   };
   const replica = await node.replica(t, { log, pollMs: 1 });
@@ -583,7 +587,7 @@ t.test("each loop logs a failure once, and so does a second process of a node", 
   t.equal(warnings.length, 1);
   database.disturb = (sql, run) => {
     if (sql.startsWith("update node") && tellCount++ >= 0) return Promise.reject(lost(false));
-    if (sql.startsWith("select p.version::float8 as version, flip_id") && lookCount++ >= 0)
+    if (sql.startsWith("select p.id as partition") && lookCount++ >= 0)
       return Promise.reject(new DatabaseError("another failure", false, "", undefined));
     return run();
   };
@@ -602,17 +606,14 @@ t.test("an owner gives the partition to who should have it, while that node is t
   await database.query("insert into copy (partition, node, state) values ($1, 'b', 'loading')", [partition]);
   await database.query("update partition set owner = 'b'");
   const replica = await a.replica(t, { pollMs: 1 });
-  let lookCount = 0;
-  const { state } = records;
-  Object.assign(records, { state: () => state.call(records).finally(() => lookCount++) });
   replica.start();
-  await until("it has looked several times", () => lookCount > 9);
+  await until("it has looked several times", () => a.lookCount > 9);
   t.equal(replica.isOwner, true, "the other one has not had everything");
   const { epoch } = (await records.state()) ?? { epoch: 0 };
   await database.query("update copy set state = 'ready'");
   await until("it has given it back", () => !a.manifest.isOwner);
-  lookCount = 0;
-  await until("it has looked several times", () => lookCount > 9);
+  a.lookCount = 0;
+  await until("it has looked several times", () => a.lookCount > 9);
   t.match(await records.state(), { epoch, isReleased: true, planned: { id: "b" } }, "it has not claimed it again");
   await fleet.stop("b");
   await until("nobody else is there", () => replica.isOwner);
@@ -630,10 +631,8 @@ t.test("what an owner begins with is tried until it is done", { skip }, async (t
   };
   replica.start();
   await until("it is done", () => asked.length > 2);
-  let lookCount = 0;
-  const { state } = node.records;
-  Object.assign(node.records, { state: () => state.call(node.records).finally(() => lookCount++) });
-  await until("it has looked several times", () => lookCount > 9);
+  node.lookCount = 0;
+  await until("it has looked several times", () => node.lookCount > 9);
   t.strictSame(asked, [true, true, true], "and not begun again");
 });
 
@@ -650,7 +649,7 @@ t.test("an object that is missing is not asked for at each look, and is no reaso
   let [attemptCount, lookCount] = [0, 0];
   database.disturb = (sql, run) => {
     if (sql.includes("from flip where")) attemptCount++;
-    if (sql.startsWith("select p.version::float8 as version, flip_id")) lookCount++;
+    if (sql.startsWith("select p.id as partition")) lookCount++;
     return run();
   };
   const replica = await b.replica(t, { pollMs: 8 });
@@ -738,4 +737,199 @@ t.test("a catalog has two partitions, and each of them follows by itself", { ski
   const late = site("c/1");
   for (const one of late) await one.manifest.follow();
   t.strictSame(late[0].names, inside(1));
+});
+
+/** A node with all partitions of a fleet: a catalog, a manifest for each, and one over all of them. */
+class PartitionedSite {
+  readonly catalog: Catalog;
+  readonly parts: readonly TestNode[];
+  readonly manifest: PartitionedManifest;
+
+  constructor(
+    readonly database: Database,
+    readonly name: string,
+    count: number,
+    lengthMs = 600_000,
+  ) {
+    this.catalog = loaded(new MemoryRecords(), count);
+    const leases = new Leases(database, "partition", `${name}/1`, lengthMs);
+    this.parts = Array.from({ length: count }, (_, partition) => {
+      const part = { catalog: this.catalog, partition };
+      return new TestNode(database, `${name}/1`, lengthMs, undefined, 1_000_000 * (partition + 1), part, leases);
+    });
+    const manifests = this.parts.map(({ manifest }) => manifest);
+    this.manifest = new PartitionedManifest(this.catalog, manifests);
+  }
+
+  add(...names: readonly string[]): Promise<unknown> {
+    return this.manifest.publish(() => ({
+      repositories: names.map((name) => this.catalog.newRepository(testRepository(0, name), false)),
+    }));
+  }
+
+  get owned(): readonly number[] {
+    return this.parts.flatMap(({ manifest }, partition) => (manifest.isOwner ? [partition] : []));
+  }
+
+  get names(): readonly string[] {
+    return this.parts[0]?.names ?? [];
+  }
+
+  /** As a node of the fleet, with the copies that the plan wants it to have. */
+  async replica(t: Test, lengthMs = 600_000): Promise<Replica> {
+    const { database, name } = this;
+    const [{ leases, records }] = this.parts as [TestNode, ...TestNode[]];
+    const fleet = new FleetRecords(database);
+    await fleet.join(name, name, false, 0);
+    const replica = new Replica({
+      partitions: this.parts,
+      states: (held) => heldStates(database, lengthMs, name, held),
+      listen: (onHint) => records.listen(onHint),
+      hint: () => records.hint(),
+      leases,
+      nameLeases: new Leases(database, "lease", name, lengthMs),
+      fleet,
+      node: { id: name, program: "1", address: () => "" },
+      leaseMs: lengthMs,
+      pollMs: 20,
+      prepare: () => Promise.resolve(),
+      log: silentLog(),
+      metrics: createMetrics().metrics,
+    });
+    t.teardown(() => replica.close());
+    return replica;
+  }
+}
+
+const manyNames = Array.from({ length: 24 }, (_, i) => `host/${i}`);
+
+t.test("a change is published in the partition that it is about", { skip }, async (t) => {
+  const database = await testDatabase(t);
+  const [a, b] = ["a", "b"].map((name) => new PartitionedSite(database, name, 3)) as [PartitionedSite, PartitionedSite];
+  const { partitions } = a.catalog;
+  const inside = (partition: number): string[] => manyNames.filter((name) => partitions.place(name) === partition);
+  t.equal(await a.parts[0]?.manifest.claim(), true);
+  t.equal(await a.parts[1]?.manifest.claim(), true);
+  t.equal(await b.parts[2]?.manifest.claim(), true);
+  for (const name of manyNames) {
+    const owner = partitions.place(name) === 2 ? b : a;
+    const other = owner === a ? b : a;
+    await t.rejects(other.add(name), { code: "conflict" }, "of another node");
+    await owner.add(name);
+  }
+  t.strictSame(a.names, [...inside(0), ...inside(1)].sort());
+  const [first = "", second = ""] = [inside(0)[0], inside(1)[0]];
+  const two = [first, second].map((name) => ({ ...a.catalog.repositoryByName(name)!, stars: 7 }));
+  await t.rejects(
+    a.manifest.publish(() => ({ repositories: two })),
+    /changes one partition/,
+  );
+  t.equal(a.catalog.repositoryByName(first)?.stars, 0);
+  await a.manifest.publish(() => ({}));
+
+  // While one partition is followed, which waits for the catalog, another one is published.
+  await Promise.all([...a.parts, ...b.parts].map(({ manifest }) => manifest.follow()));
+  const changes = Array.from({ length: 30 }, (_, i) => {
+    const names = inside(i % 3);
+    const name = names[i % names.length] ?? "";
+    const { manifest, catalog } = i % 3 === 2 ? b : a;
+    return manifest.publish(() => ({ repositories: [{ ...catalog.repositoryByName(name)!, stars: i + 1 }] }));
+  });
+  const follows = Array.from({ length: 10 }, async () => {
+    for (const { manifest } of [...a.parts, ...b.parts]) await manifest.follow();
+  });
+  await Promise.all([...changes, ...follows]);
+  for (const { manifest } of [...a.parts, ...b.parts]) await manifest.follow();
+  t.strictSame(printCatalog(a.catalog), printCatalog(b.catalog));
+  t.strictSame(a.names, [...manyNames].sort());
+
+  // A lease that another process has taken, and given back: the flip is refused, and made with a new one.
+  await database.query("update partition set epoch = epoch + 1 where id = 0");
+  await a.manifest.publish(() => ({ repositories: [{ ...a.catalog.repositoryByName(first)!, stars: 99 }] }));
+  t.equal(a.catalog.repositoryByName(first)?.stars, 99);
+  await a.parts[0]?.manifest.release();
+  t.equal(await b.parts[0]?.manifest.claim(), true);
+  await t.rejects(
+    a.manifest.publish(() => ({ repositories: [{ ...a.catalog.repositoryByName(first)!, stars: 100 }] })),
+    { code: "conflict" },
+  );
+  t.equal(b.catalog.repositoryByName(first)?.stars, 99);
+});
+
+t.test("the answer to a flip of one of several partitions is lost", { skip }, async (t) => {
+  const { schema } = await testDatabase(t);
+  const database = await disturbed(t, schema);
+  const a = new PartitionedSite(database, "a", 2);
+  for (const { manifest } of a.parts) t.equal(await manifest.claim(), true);
+  const { partitions } = a.catalog;
+  for (const isMade of [true, false]) {
+    let isFirst = true;
+    database.disturb = async (sql, run) => {
+      if (!sql.startsWith("with flipped") || !isFirst) return run();
+      isFirst = false;
+      if (isMade) await run();
+      throw lost(true);
+    };
+    const name = `host/${isMade ? "made" : "lost"}`;
+    await (isMade ? a.add(name) : t.rejects(a.add(name)));
+    // The next flip of the partition finds out where it stands, and the other one goes on anyway.
+    await a.add(`host/after-${name}`);
+    for (const other of manyNames.filter((one) => partitions.place(one) !== partitions.place(name)).slice(0, 1))
+      if (a.catalog.repositoryByName(other) === undefined) await a.add(other);
+    await a.add(`${name}-2`);
+  }
+  const b = new PartitionedSite(database, "b", 2);
+  for (const { manifest } of b.parts) await manifest.follow();
+  t.strictSame(printCatalog(b.catalog), printCatalog(a.catalog));
+  t.ok(b.names.includes("host/made"));
+  t.notOk(b.names.includes("host/lost"));
+});
+
+t.test("a node holds what the plan says, takes what nobody has, and drops the rest", { skip }, async (t) => {
+  const database = await testDatabase(t);
+  const [a, b] = ["a", "b"].map((name) => new PartitionedSite(database, name, 3)) as [PartitionedSite, PartitionedSite];
+  const [first, second] = [await a.replica(t), await b.replica(t)];
+  const owned: boolean[] = [];
+  first.onOwner = (isOwner) => void owned.push(isOwner);
+  await database.query("insert into partition (id) select generate_series(0, 2) on conflict do nothing");
+  const hold = (node: string, ...partitions: readonly number[]): Promise<unknown> =>
+    database.query("insert into copy (partition, node, state) select unnest($2::int[]), $1, 'ready'", [
+      node,
+      partitions,
+    ]);
+  first.start();
+  await until("it knows that it should have nothing", () => first.hasFollowed);
+  t.same([first.followed, first.isOwner], [[], false]);
+  await hold("a", 0, 1);
+  await until("it owns what it holds", () => a.owned.length === 2 && first.changed.size === 2);
+  t.strictSame([...first.changed], [0, 1]);
+  await hold("b", 1, 2);
+  second.start();
+  await until("the other one owns what is left", () => b.owned.join() === "2");
+  const { partitions } = a.catalog;
+  for (const name of manyNames) await (partitions.place(name) === 2 ? b : a).add(name);
+  const inside = (...numbers: readonly number[]): string[] =>
+    manyNames.filter((name) => numbers.includes(partitions.place(name))).sort();
+  await until("it follows what it holds", () => b.names.length === inside(1, 2).length);
+  t.strictSame(b.names, inside(1, 2));
+  t.strictSame(a.names, inside(0, 1));
+  t.strictSame(second.followed, [1, 2]);
+  t.match(second.refusalIn(0).message, /^this node does not have this part of the index \(partition 0\)/);
+  t.match(second.refusalIn(1).message, /^node a changes the index/);
+
+  await database.query("delete from copy where node = 'a' and partition = 1");
+  await until("the one that still has it owns it", () => b.owned.join() === "1,2");
+  await until("what is not wanted is gone", () => a.names.length === inside(0).length);
+  t.strictSame(a.names, inside(0));
+  t.strictSame(a.owned, [0], "what nobody has moved stays");
+  t.same(a.catalog.positionIn(1), { version: 0, flipId: "" });
+  t.ok(owned.includes(false));
+  const [moved = ""] = inside(1);
+  await b.manifest.publish(() => ({ repositories: [{ ...b.catalog.repositoryByName(moved)!, stars: 3 }] }));
+
+  await hold("a", 1, 2);
+  await until("it fetches it again", () => a.names.length === manyNames.length);
+  t.equal(a.catalog.repositoryByName(moved)?.stars, 3);
+  await second.close();
+  await until("who is there owns everything", () => a.owned.length === 3);
 });
