@@ -98,13 +98,15 @@ export class SyncManager {
   #startTimer: PendingCall | undefined;
   /** Whether everything was queued once. */
   #hasBegun = false;
+  /** The partitions of which everything was queued since this node changes them. */
+  #begun: ReadonlySet<number> = new Set();
 
   constructor(services: SyncServices) {
     const { catalog, pool, settings, activities, log, metrics } = services;
     const tasks = new IndexTasks(log);
     const mirrors = new MirrorFolders(services);
     const locks = new RepositoryLocks(catalog, tasks, activities, mirrors);
-    const queue = new SyncQueue(catalog, tasks, locks);
+    const queue = new SyncQueue(catalog, tasks, locks, services.share);
     const flips = new ShardFlips(services, tasks);
     const restores = new ShardRestores(services, tasks, flips);
     const repairs = new ShardRepairs(services, tasks, queue, restores);
@@ -196,14 +198,16 @@ export class SyncManager {
     this.#tasks.track(this.repairs.verify(this.#services.catalog.shards(), "headers"));
     this.#tasks.track(this.historyRepairs.verifyHeaders());
     this.#hasBegun = true;
-    this.#tasks.track(this.#enqueueAll(false));
+    this.#begun = new Set(this.#services.share.partitions);
+    this.#tasks.track(this.#enqueueAll(false, this.#begun));
   }
 
-  async #enqueueAll(isAgain: boolean): Promise<void> {
+  async #enqueueAll(isAgain: boolean, partitions: ReadonlySet<number>): Promise<void> {
     const { catalog } = this.#services;
     await resultWhileYielding(
       eachInSteps([...catalog.repositories()], ({ id }) => {
         const repository = catalog.repository(id);
+        if (!partitions.has(catalog.partitions.find(id))) return;
         if (repository?.removedAt === "") {
           const isOutdated = this.#quarantines.isOutdated(repository);
           if (isAgain) this.#queue.enqueue(id, isOutdated);
@@ -331,20 +335,29 @@ export class SyncManager {
     this.#queue.suspend(this.#tasks.suspended ?? error);
   }
 
-  /** Until `resume`, another node fetches and indexes: nothing is started, and callers that wait for it get the reason. */
+  /**
+   * What this node does not change any more, another node fetches and indexes: nothing of it is started, and callers that wait for it get
+   * the reason; that of everything is `reason`.
+   */
   pause(reason: () => TrawlError): void {
-    this.#tasks.pause(reason);
-    this.#queue.rejectWaiters(reason());
+    const { share, catalog } = this.#services;
+    if (share.partitions.length === 0) this.#tasks.pause(reason);
+    this.#begun = new Set(share.partitions.filter((partition) => this.#begun.has(partition)));
+    this.#queue.rejectOthers();
     // The node that fetches from now on finds out what is wrong, and this one would not learn when it is over.
-    this.#services.catalog.forgetErrors(() => true);
+    catalog.forgetErrors((id) => !share.has(id));
   }
 
-  /** Fetches and indexes from now on, everything at first: another node may have done so until now. */
+  /** Fetches and indexes what this node changes from now on, everything of it at first: another node may have done so until now. */
   resume(): void {
-    if (!this.#tasks.isPaused) return;
-    this.#tasks.resume();
+    const { share } = this.#services;
+    const gained = new Set(share.partitions.filter((partition) => !this.#begun.has(partition)));
+    if (!this.#tasks.isPaused && gained.size === 0) return;
+    if (this.#tasks.isPaused) this.#tasks.resume();
     this.repairs.count();
-    if (this.#hasBegun) this.#tasks.track(this.#enqueueAll(true));
+    if (!this.#hasBegun) return;
+    this.#begun = new Set(share.partitions);
+    this.#tasks.track(this.#enqueueAll(true, gained));
   }
 
   /** Stops timers and running tasks; resolves when the latter have ended. */

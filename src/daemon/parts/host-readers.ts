@@ -10,6 +10,7 @@ import type { Connections } from "../../codehost/connections.js";
 import { isSame } from "../../codehost/readers/reader-lists.js";
 import { splitSecret } from "../../git/mirror/url-secret.js";
 import type { Repository, RepositoryConfig } from "../../model/repository.js";
+import type { OwnShare } from "../../sync/services/sync-settings.js";
 
 /** Readers are added only while fewer lines than this wait for the audit log; they are removed at any time. */
 const waitingLinesMax = 1_000;
@@ -24,6 +25,7 @@ const linesAtOnce = 100;
 export class HostReaders {
   readonly #catalog: Catalog;
   readonly #manifest: Manifest;
+  readonly #share: OwnShare;
   readonly #audit: Pick<AuditLog, "record">;
   readonly #log: Log;
   #lines: AuditEntry[] = [];
@@ -32,16 +34,20 @@ export class HostReaders {
   constructor({
     catalog,
     manifest,
+    share,
     audit,
     log,
   }: {
     readonly catalog: Catalog;
     readonly manifest: Manifest;
+    /** What this node changes: of the rest others do this. */
+    readonly share: OwnShare;
     readonly audit: AuditLog;
     readonly log: Log;
   }) {
     this.#catalog = catalog;
     this.#manifest = manifest;
+    this.#share = share;
     this.#audit = audit;
     this.#log = log;
   }
@@ -88,10 +94,13 @@ export class HostReaders {
 
   async #commit(from: string, differing: () => Repository[]): Promise<void> {
     if (differing().length === 0) return;
-    const { repositories } = await this.#manifest.publish(() => ({ repositories: differing() }));
     const actor = { who: "trawld", sudoBy: undefined, from };
-    for (const { name, readers } of repositories)
-      this.#lines.push(auditEntry("readers-changed", actor, { repository: name, private: true, readers }));
+    for (const partition of this.#share.partitions) {
+      const isThere = ({ id }: Repository): boolean => this.#catalog.partitions.find(id) === partition;
+      const { repositories } = await this.#manifest.publish(() => ({ repositories: differing().filter(isThere) }));
+      for (const { name, readers } of repositories)
+        this.#lines.push(auditEntry("readers-changed", actor, { repository: name, private: true, readers }));
+    }
     this.#writing ??= this.#write();
   }
 

@@ -80,6 +80,7 @@ export function createHttpServer(options: ResolvedOptions, parts: DaemonParts, s
         parts.watch.damages,
         parts.sync.statuses(),
         parts.later?.replica,
+        (name) => parts.share.has(parts.catalog.repositoryByName(name)?.id ?? 0),
         viewer ?? anonymous,
         visibleNames(parts.catalog, viewer),
       ),
@@ -242,15 +243,15 @@ const damaged = "A store of the daemon was damaged while it was running. It is r
 function readiness(
   damages: readonly string[],
   statuses: readonly RepositoryStatus[],
-  replica: Pick<Replica, "isOwner" | "hasFollowed"> | undefined,
+  replica: Pick<Replica, "hasFollowed"> | undefined,
+  isIndexedHere: (name: string) => boolean,
   viewer: Pick<Viewer, "isSiteAdmin">,
   isNamed: (name: string) => boolean,
 ): { readonly ready: boolean; readonly body: unknown } {
   // A node that follows can be searched when it has what the fleet has, also what is not indexed anywhere yet.
   const hasAll =
-    replica === undefined || replica.isOwner
-      ? statuses.every((status) => status.state !== "pending")
-      : replica.hasFollowed;
+    (replica === undefined || replica.hasFollowed) &&
+    statuses.every(({ name, state }) => state !== "pending" || !isIndexedHere(name));
   const ready = damages.length === 0 && hasAll;
   const repositories = statuses
     .filter(({ name, state }) => state !== "removed" && isNamed(name))

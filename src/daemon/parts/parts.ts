@@ -48,7 +48,7 @@ import { SnapshotSchedule } from "./snapshot-schedule.js";
 import { StoreWatch } from "./store-watch.js";
 import { programVersion } from "./program.js";
 import { globalId } from "../../browse/ids.js";
-import type { SyncServices, SyncSettings } from "../../sync/services/sync-settings.js";
+import { type OwnShare, type SyncServices, type SyncSettings, wholeShare } from "../../sync/services/sync-settings.js";
 import { RecordStore } from "../../store/record-store.js";
 import { ShardStore } from "../../store/shard-store.js";
 
@@ -61,6 +61,8 @@ export interface DaemonParts {
   readonly snapshots: SnapshotSchedule;
   readonly catalog: Catalog;
   readonly manifest: Manifest;
+  /** What of it this node changes. */
+  readonly share: OwnShare;
   /** The manifest as long as it is not opened; undefined on a single host, and in a fleet without a database. */
   readonly later: LaterManifest | undefined;
   readonly threads: Threads;
@@ -134,7 +136,8 @@ export function createParts(options: ResolvedOptions, files: CatalogSnapshots, l
   const later = options.fleet.database === "" ? undefined : new LaterManifest();
   const manifest: Manifest = later ?? catalog;
   const restore: SyncServices["restore"] = later && ((record, kind) => later.restore(record, kind));
-  const services = { catalog, manifest, pool: ingest, activities, log, metrics, restore, isSearching };
+  const share = later === undefined ? wholeShare : later.share(catalog);
+  const services = { catalog, manifest, share, pool: ingest, activities, log, metrics, restore, isSearching };
   const sync = createSync(options, services, (reason) => stores.recordLoss(reason));
   catalog.onRetired = (shardIds) => sync.shards.retire(shardIds);
   const accounts = createAccounts(stores, audit, log, catalog, sync);
@@ -154,6 +157,7 @@ export function createParts(options: ResolvedOptions, files: CatalogSnapshots, l
     snapshots,
     catalog,
     manifest,
+    share,
     later,
     threads,
     sync,

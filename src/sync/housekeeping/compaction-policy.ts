@@ -16,6 +16,8 @@ const deadShareMax = 0.4;
 /** What the choice depends on besides the shards. */
 export interface CompactionSite {
   readonly isBusy: (shard: LiveShard) => boolean;
+  /** Shards of different partitions are not merged. */
+  readonly partition: (shard: LiveShard) => number;
   /** The visibility of a repository that is not hidden. */
   readonly viewersKey: (repositoryId: number) => string;
   /** Whether documents that are hidden in the shard may have had other viewers than the rest of it. */
@@ -26,7 +28,7 @@ export interface CompactionSite {
  * Chooses shards to merge, or none. A merged shard is written once for each visibility of its repositories.
  *
  * Shards whose repositories differ in visibility come first, one at a time: their text is to be separated. Only shards
- * of one visibility are merged.
+ * of one partition and one visibility are merged.
  *
  * Size classes work as in a log-structured merge tree: six shards of a class become one of the next, so a document is
  * copied once per class (at most five times), and the number of shards below 64 MiB stays at about thirty. A shard with
@@ -42,7 +44,7 @@ export function chooseCompaction(shards: readonly LiveShard[], site: CompactionS
   for (const shard of free) {
     if (shard.record.contentBytes > mergedBytesMax / 2) continue;
     const sizeClass = sizeClassFor(shard.record.contentBytes);
-    const key = `${sizeClass} ${shardVisibility(shard, site) ?? ""}`;
+    const key = `${sizeClass} ${site.partition(shard)} ${shardVisibility(shard, site) ?? ""}`;
     const known = classes.get(key);
     if (known === undefined) classes.set(key, { sizeClass, members: [shard] });
     else known.members.push(shard);

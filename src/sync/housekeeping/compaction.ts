@@ -12,7 +12,7 @@ import type { RepositoryLocks } from "../queue/repository-locks.js";
 import { OutdatedWork, withOnly, type ShardFlips } from "./shard-flips.js";
 import type { ShardRepairs } from "./shard-repairs.js";
 import type { SymbolIndexing } from "./symbol-indexing.js";
-import { reportStoreLoss, type SyncServices } from "../services/sync-settings.js";
+import { hasShard, reportStoreLoss, type SyncServices } from "../services/sync-settings.js";
 
 /** After a failed merge (disk full, a damaged shard), the next one waits this long. */
 const retryMs = 60_000;
@@ -64,7 +64,12 @@ export class Compaction {
     this.#suspects = new Set(hiding.map(({ record }) => record.id));
     this.#site = {
       // The symbols of merged shards are copied, unless those of one of them are missing.
-      isBusy: (shard) => this.#symbols.isPending(shard) || this.#isInUse(shard),
+      isBusy: (shard) =>
+        !hasShard(services.share, shard.record) || this.#symbols.isPending(shard) || this.#isInUse(shard),
+      partition: ({ record }) => {
+        const id = record.repositoryIds.find((one) => one !== 0);
+        return id === undefined ? -1 : catalog.partitions.find(id);
+      },
       viewersKey: (id) => {
         const repository = catalog.repository(id);
         return repository === undefined ? "" : viewersKey(repository);
@@ -95,6 +100,8 @@ export class Compaction {
    * a shard is still in use after a while; then it is rewritten later.
    */
   async separate(repositoryId: number): Promise<void> {
+    // The node that indexes it does it.
+    if (!this.#services.share.has(repositoryId)) return;
     // Also if this call changes nothing: an earlier one may have been interrupted.
     this.suspect(repositoryId);
     const shards = (): readonly LiveShard[] =>

@@ -125,7 +125,7 @@ export class HistoryIndexing {
   #takeNext(): Repository | undefined {
     const nowMs = monotonicMs();
     for (const id of this.#waiting) {
-      if (nowMs < (this.#againMs.get(id) ?? 0)) continue;
+      if (nowMs < (this.#againMs.get(id) ?? 0) || !this.#services.share.has(id)) continue;
       this.#waiting.delete(id);
       const repository = this.#services.catalog.repository(id);
       if (repository === undefined) this.#againMs.delete(id);

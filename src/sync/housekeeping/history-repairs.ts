@@ -34,10 +34,13 @@ export class HistoryRepairs {
 
   /** Fetches a damaged history shard again, or drops it. */
   async rebuild(shardId: number): Promise<void> {
+    const { catalog, share } = this.#services;
+    const record = catalog.historyShard(shardId);
+    if (record === undefined) return;
     if (this.#services.restore !== undefined) {
       const outcome = await this.#restores.restore(shardId, "history");
       // Where another node changes the index, it is tried again at the next check.
-      if (outcome !== "damaged" || this.#tasks.isPaused || this.#tasks.isStopping) return;
+      if (outcome !== "damaged" || !share.has(record.repositoryId) || this.#tasks.isStopping) return;
     }
     await this.#indexing.drop(shardId);
   }

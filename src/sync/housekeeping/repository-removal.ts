@@ -49,9 +49,10 @@ export class RepositoryRemoval {
   /** Deletes the repositories whose grace period has ended. */
   async removeExpired(): Promise<void> {
     if (this.#parts.tasks.suspended !== undefined) return;
-    const { catalog, settings, log } = this.#services;
+    const { catalog, settings, log, share } = this.#services;
     const nowMs = new Date().getTime();
     for (const repository of [...catalog.repositories()]) {
+      if (!share.has(repository.id)) continue;
       if (repository.removedAt === "" || Date.parse(repository.removedAt) + settings.removalGraceMs > nowMs) continue;
       log.info(
         { repository: repository.name, removedAt: repository.removedAt },

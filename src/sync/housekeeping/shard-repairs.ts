@@ -4,7 +4,7 @@ import type { LiveShard, ShardRecord } from "../../model/shard-record.js";
 import type { CheckedShard, CheckTask } from "../../protocol/ingest-messages.js";
 import type { IndexTasks } from "../queue/index-tasks.js";
 import type { SyncQueue } from "../queue/sync-queue.js";
-import type { SyncServices } from "../services/sync-settings.js";
+import { byPartition, hasShard, type SyncServices } from "../services/sync-settings.js";
 import type { ShardFlips } from "./shard-flips.js";
 
 function checkedShard({ id, checksum, symbols }: ShardRecord): CheckedShard {
@@ -135,7 +135,7 @@ export class ShardRepairs {
       this.#restores.track(async () => {
         if ((await this.#restore(shardId)) !== "damaged" || this.#tasks.isStopping) return;
         // Where another node changes the index, it is tried again when the shard is next found to be damaged.
-        if (this.#tasks.isPaused) this.#damaged.delete(shardId);
+        if (!hasShard(this.#services.share, shard.record)) this.#damaged.delete(shardId);
         else this.#rebuildLater(shard);
       });
   }
@@ -215,14 +215,20 @@ export class ShardRepairs {
       this.#restores.track(async () => {
         const outcome = await this.#restore(id);
         // Where another node changes the index, it is tried again at the next check.
-        if (outcome === "damaged" && !this.#tasks.isPaused && !this.#tasks.isStopping) await this.#extractAgain([id]);
+        if (outcome === "damaged" && !this.#tasks.isStopping) await this.#extractAgain([id]);
       });
   }
 
   async #extractAgain(shardIds: readonly number[]): Promise<void> {
-    const { log, manifest } = this.#services;
-    log.error({ shards: shardIds }, "symbols of shards are missing or damaged: they are extracted again");
-    await manifest.publish(() => ({ symbols: new Map(shardIds.map((id) => [id, undefined])) }));
+    const { log, manifest, catalog, share } = this.#services;
+    const records = shardIds.flatMap((id) => catalog.shard(id)?.record ?? []).filter((one) => hasShard(share, one));
+    if (records.length === 0) return;
+    const ids = records.map(({ id }) => id);
+    log.error({ shards: ids }, "symbols of shards are missing or damaged: they are extracted again");
+    const find = ({ repositoryIds }: ShardRecord): number =>
+      catalog.partitions.find(repositoryIds.find((id) => id !== 0) ?? 0);
+    for (const some of byPartition(records, find).values())
+      await manifest.publish(() => ({ symbols: new Map(some.map(({ id }) => [id, undefined])) }));
     this.#tasks.pump();
   }
 

@@ -3,7 +3,7 @@ import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { LiveShard, SymbolRecord } from "../../model/shard-record.js";
 import { IngestLoss } from "../../pool/ingest-pool.js";
 import type { IndexTasks } from "../queue/index-tasks.js";
-import { reportStoreLoss, type SyncServices } from "../services/sync-settings.js";
+import { hasShard, reportStoreLoss, type SyncServices } from "../services/sync-settings.js";
 import type { ShardFlips } from "./shard-flips.js";
 import type { ShardRepairs } from "./shard-repairs.js";
 
@@ -64,8 +64,9 @@ export class SymbolIndexing {
     return true;
   }
 
-  #isWanted({ record: { id, symbols } }: LiveShard): boolean {
-    if (this.#leftAlone.has(id)) return false;
+  #isWanted({ record }: LiveShard): boolean {
+    const { id, symbols } = record;
+    if (this.#leftAlone.has(id) || !hasShard(this.#services.share, record)) return false;
     return symbols === undefined || (this.#producer !== undefined && symbols.producer !== this.#producer);
   }
 

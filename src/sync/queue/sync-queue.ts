@@ -3,6 +3,7 @@ import { callAfter, type PendingCall } from "../../base/deadline.js";
 import { TrawlError } from "../../base/errors.js";
 import type { Catalog } from "../../catalog/catalog.js";
 import { type Repository, viewersKey } from "../../model/repository.js";
+import { type OwnShare, wholeShare } from "../services/sync-settings.js";
 import type { IndexTasks } from "./index-tasks.js";
 import type { RepositoryLocks } from "./repository-locks.js";
 import { Schedule, type SyncResult } from "./schedule.js";
@@ -18,6 +19,7 @@ export class SyncQueue {
   readonly #catalog: Catalog;
   readonly #tasks: IndexTasks;
   readonly #locks: RepositoryLocks;
+  readonly #share: OwnShare;
   readonly #schedules = new Map<number, Schedule>();
   /** Repositories that are waiting for a task: those that a caller waits for, and the rest. */
   readonly #urgent = new Set<number>();
@@ -30,7 +32,8 @@ export class SyncQueue {
   /** Hosts whose repositories stay in the queue for some time. */
   readonly waits = new HostWaits(() => this.pump());
 
-  constructor(catalog: Catalog, tasks: IndexTasks, locks: RepositoryLocks) {
+  constructor(catalog: Catalog, tasks: IndexTasks, locks: RepositoryLocks, share: OwnShare = wholeShare) {
+    this.#share = share;
     this.#catalog = catalog;
     this.#tasks = tasks;
     this.#locks = locks;
@@ -55,6 +58,7 @@ export class SyncQueue {
     const { refusal } = this.#tasks;
     if (refusal !== undefined) return Promise.reject(refusal);
     const repository = this.#catalog.repository(id);
+    if (repository !== undefined && !this.#share.has(id)) return Promise.reject(this.#share.refusal(id));
     if (repository?.removedAt !== "") return Promise.reject(wasRemoved());
     const reason = this.waits.reason(repository);
     if (reason !== undefined) {
@@ -116,10 +120,11 @@ export class SyncQueue {
   tryAgain(id: number, isAlone: boolean): void {
     if (this.#catalog.repository(id)?.removedAt !== "") return;
     const schedule = this.schedule(id);
-    const { refusal } = this.#tasks;
+    const isOwn = this.#share.has(id);
+    const refusal = this.#tasks.refusal ?? (isOwn ? undefined : this.#share.refusal(id));
     if (refusal !== undefined) {
       schedule.rejectAttending(refusal);
-      if (this.#tasks.isPaused) this.#queued.add(id);
+      if (this.#tasks.isPaused || !isOwn) this.#queued.add(id);
       return;
     }
     schedule.waitAgain();
@@ -161,7 +166,7 @@ export class SyncQueue {
   }
 
   /**
-   * The next repositories to sync: a repository that a caller waits for is alone; of the rest, those with the same
+   * The next repositories to sync: a repository that a caller waits for is alone; of the rest, those of one partition with the same
    * viewers are together, and the batch size leaves several batches for each worker.
    */
   takeBatch(workerCount: number): Repository[] {
@@ -171,14 +176,14 @@ export class SyncQueue {
     if (first === undefined) return [];
     if (this.#alone.has(first)) return this.#take([first]);
     // A task writes the texts of its repositories into the same shards.
-    const visibility = this.#viewersKey(first);
+    const group = this.#groupKey(first);
     const batchesMin = workerCount * 4;
     // More would not make the batch larger, and there may be thousands.
     const togetherMax = batchCountMax * batchesMin;
     const together: number[] = [];
     for (const id of this.#queued) {
       if (together.length === togetherMax) break;
-      if (this.#isFree(id) && !this.#alone.has(id) && this.#viewersKey(id) === visibility) together.push(id);
+      if (this.#isFree(id) && !this.#alone.has(id) && this.#groupKey(id) === group) together.push(id);
     }
     return this.#take(together.slice(0, Math.ceil(together.length / batchesMin)));
   }
@@ -187,9 +192,9 @@ export class SyncQueue {
     return !this.#isKept(id) && !this.#slow.has(id);
   }
 
-  #viewersKey(id: number): string | undefined {
+  #groupKey(id: number): string | undefined {
     const repository = this.#catalog.repository(id);
-    return repository && viewersKey(repository);
+    return repository && `${this.#catalog.partitions.find(id)} ${viewersKey(repository)}`;
   }
 
   /** A waiting repository with a slow remote; undefined if there is none. */
@@ -209,9 +214,10 @@ export class SyncQueue {
     return findFirst(this.#urgent, (id) => this.#isFree(id));
   }
 
-  /** Whether it cannot be taken now: it is in a task, or its host allows no requests. */
+  /** Whether it cannot be taken now: it is in a task, another node indexes it, or its host allows no requests. */
   #isKept(id: number): boolean {
     const repository = this.#catalog.repository(id);
+    if (!this.#share.has(id)) return true;
     return this.#locks.isBusy(id) || (repository !== undefined && this.waits.reason(repository) !== undefined);
   }
 
@@ -233,8 +239,9 @@ export class SyncQueue {
   }
 
   /** Another node does it: callers that wait for a task get the reason. */
-  rejectWaiters(error: TrawlError): void {
-    for (const schedule of this.#schedules.values()) schedule.rejectWaiters(error);
+  rejectOthers(): void {
+    for (const [id, schedule] of this.#schedules)
+      if (!this.#share.has(id)) schedule.rejectWaiters(this.#share.refusal(id));
   }
 
   /** Rejects all waiting callers, including those of running tasks, because the daemon is stopping. */

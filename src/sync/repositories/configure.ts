@@ -26,24 +26,18 @@ export interface ConfigureParts {
  * Returns those that are left out. Rejects with `conflict` if the guard refuses. Caller guarantees: calls `pump` afterwards.
  */
 export async function configureRepositories(
-  { catalog, manifest, settings, log }: SyncServices,
+  services: SyncServices,
   { secrets, queue, removal }: ConfigureParts,
   listed: readonly RepositoryConfig[],
   connections: ReadonlySet<string>,
   leftOutBefore: readonly LeftOut[],
   guard: RemovalGuard,
 ): Promise<readonly LeftOut[]> {
+  const { catalog, settings, log } = services;
   const before = new Set(leftOutBefore.map(listedKey));
   const { chosen, leftOut } = await resultWhileYielding(chooseByName(catalog, listed, before));
   const { configs, changedNames } = await secrets.movedAll(chosen);
-  let found: ConfiguredRecords = { records: [], kept: [], replaced: [] };
-  const { repositories } = await manifest.publish(async () => {
-    const now = new Date().toISOString();
-    found = await resultWhileYielding(configuredRecords(catalog, configs, connections, before, now, guard));
-    const { records, replaced } = found;
-    return { repositories: records, ...(replaced.length === 0 ? {} : withoutRepositories(catalog, replaced)) };
-  });
-  const { kept, replaced } = found;
+  const { repositories, kept, replaced } = await publishConfigured(services, configs, connections, before, guard);
   for (const old of replaced) {
     log.warn({ repository: old.name, url: redactUrl(old.url) }, replacedMessage);
     if (catalog.repositoryByName(old.name)?.credential !== old.credential) await secrets.forget(old.credential);
@@ -68,6 +62,31 @@ export async function configureRepositories(
   if (newlyLeftOut.length > namedRepositoriesMax)
     log.warn({ count: newlyLeftOut.length }, "more repositories are left out because others have their names");
   return leftOut;
+}
+
+/** Each partition that this node changes is a flip of its own. Those of others are configured by their nodes. */
+async function publishConfigured(
+  { catalog, manifest, share }: SyncServices,
+  configs: readonly RepositoryConfig[],
+  connections: ReadonlySet<string>,
+  leftOutBefore: ReadonlySet<string>,
+  guard: RemovalGuard,
+): Promise<{ repositories: Repository[] } & Omit<ConfiguredRecords, "records">> {
+  const all = { repositories: [] as Repository[], kept: [] as Repository[], replaced: [] as Repository[] };
+  for (const partition of share.partitions) {
+    let found: ConfiguredRecords = { records: [], kept: [], replaced: [] };
+    const { repositories } = await manifest.publish(async () => {
+      const now = new Date().toISOString();
+      const work = configuredRecords(catalog, configs, connections, leftOutBefore, now, guard, partition);
+      found = await resultWhileYielding(work);
+      const { records, replaced } = found;
+      return { repositories: records, ...(replaced.length === 0 ? {} : withoutRepositories(catalog, replaced)) };
+    });
+    all.repositories.push(...repositories);
+    all.kept.push(...found.kept);
+    all.replaced.push(...found.replaced);
+  }
+  return all;
 }
 
 const replacedMessage = "another repository has its name from now on: what was indexed of this one is deleted";

@@ -29,7 +29,7 @@ export interface ConfiguredRecords {
 }
 
 /**
- * The records to write so that the catalog contains the configured repositories, computed in steps. Each list is guarded for
+ * The records to write so that the catalog contains the configured repositories of one partition, computed in steps. Each list is guarded for
  * itself: that of each of the `connections`, and the configuration file, which also decides which connections there are.
  * Throws `conflict` if most of one list is missing, and the guard refuses that.
  *
@@ -45,7 +45,12 @@ export function* configuredRecords(
   leftOutBefore: ReadonlySet<string>,
   removedAt: string,
   guard: RemovalGuard,
+  partition: number,
 ): Generator<void, ConfiguredRecords> {
+  const { partitions } = catalog;
+  const isHere = ({ id }: Repository): boolean => partitions.find(id) === partition;
+  // A name never changes, so a repository is where one with its name is placed.
+  const here = yield* filterInSteps(configured, ({ name }) => partitions.place(name) === partition);
   const before = yield* filterInSteps([...catalog.repositories()], isConfigured);
   const names = new Set(configured.map(({ name }) => name));
   const gone = yield* filterInSteps(before, ({ name }) => !names.has(name));
@@ -57,14 +62,15 @@ export function* configuredRecords(
     lost.map(({ list }) => list).filter((list) => guard.kind === "keep" && list !== guard.exempt),
   );
   const replaced: Repository[] = [];
-  const changed = yield* mapInSteps(configured, (config) => findRecord(catalog, config, leftOutBefore, replaced));
+  const changed = yield* mapInSteps(here, (config) => findRecord(catalog, config, leftOutBefore, replaced));
+  const goneHere = gone.filter(isHere);
   return {
     replaced,
     records: [
-      ...gone.filter((one) => !keptLists.has(listOf(one))).map((repository) => ({ ...repository, removedAt })),
+      ...goneHere.filter((one) => !keptLists.has(listOf(one))).map((repository) => ({ ...repository, removedAt })),
       ...changed.filter((repository) => repository !== undefined),
     ],
-    kept: gone.filter((one) => keptLists.has(listOf(one))),
+    kept: goneHere.filter((one) => keptLists.has(listOf(one))),
   };
 }
 

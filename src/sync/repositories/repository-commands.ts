@@ -9,7 +9,7 @@ import type { HistoryIndexing } from "../housekeeping/history-indexing.js";
 import type { Quarantines } from "../runner/quarantines.js";
 import type { RepositoryRemoval } from "../housekeeping/repository-removal.js";
 import type { RepositorySecrets } from "../services/repository-secrets.js";
-import type { SyncServices } from "../services/sync-settings.js";
+import { byPartition, type OwnShare, type SyncServices } from "../services/sync-settings.js";
 import type { SyncResult } from "../queue/schedule.js";
 import type { SyncQueue } from "../queue/sync-queue.js";
 
@@ -17,6 +17,7 @@ import type { SyncQueue } from "../queue/sync-queue.js";
 export class RepositoryCommands {
   readonly #catalog: Catalog;
   readonly #manifest: Manifest;
+  readonly #share: OwnShare;
   readonly #queue: SyncQueue;
   readonly #secrets: RepositorySecrets;
   readonly #quarantines: Quarantines;
@@ -27,7 +28,7 @@ export class RepositoryCommands {
   readonly #onNamesChanged: (freed?: string) => Promise<void>;
 
   constructor(
-    { catalog, manifest }: Pick<SyncServices, "catalog" | "manifest">,
+    { catalog, manifest, share }: Pick<SyncServices, "catalog" | "manifest" | "share">,
     queue: SyncQueue,
     secrets: RepositorySecrets,
     quarantines: Quarantines,
@@ -38,6 +39,7 @@ export class RepositoryCommands {
   ) {
     this.#catalog = catalog;
     this.#manifest = manifest;
+    this.#share = share;
     this.#queue = queue;
     this.#secrets = secrets;
     this.#quarantines = quarantines;
@@ -72,9 +74,14 @@ export class RepositoryCommands {
     const isFree = ({ name }: RepositoryConfig) => this.#catalog.repositoryByName(name) === undefined;
     const taken = configs.filter((config) => !isFree(config) && !this.#isSame(config)).map(({ name }) => name);
     const { configs: moved } = await this.#secrets.movedAll(configs.filter(isFree));
-    const { repositories } = await this.#manifest.publish(() => ({
-      repositories: moved.filter(isFree).map((config) => this.#catalog.newRepository(config, false)),
-    }));
+    const groups = byPartition(moved, ({ name }) => this.#catalog.partitions.place(name));
+    const repositories: Repository[] = [];
+    for (const group of groups.values()) {
+      const change = await this.#manifest.publish(() => ({
+        repositories: group.filter(isFree).map((config) => this.#catalog.newRepository(config, false)),
+      }));
+      repositories.push(...change.repositories);
+    }
     await this.#onNamesChanged();
     for (const { id } of repositories) this.#queue.enqueue(id, false);
     this.#queue.pump();
@@ -157,12 +164,20 @@ export class RepositoryCommands {
   /** Removes a name from the readers of repositories; readers in the configuration file are not changed. */
   async removeReader(name: string): Promise<void> {
     const isOther = (reader: string): boolean => reader.toLowerCase() !== name.toLowerCase();
-    const { repositories } = await this.#manifest.publish(() => ({
-      repositories: [...this.#catalog.repositories()]
-        .filter(({ configured, readers }) => !configured && !readers.every(isOther))
-        .map((repository) => ({ ...repository, readers: repository.readers.filter(isOther) })),
-    }));
-    for (const { id } of repositories) await this.#compaction.separate(id);
+    const { partitions } = this.#catalog;
+    const all = Array.from({ length: partitions.count }, (_, partition) => partition);
+    // What other nodes own this one may not know completely. The first id of a partition is the one after its number.
+    const other = all.find((partition) => !this.#share.partitions.includes(partition));
+    if (other !== undefined && all.length > 1) throw this.#share.refusal(other + 1);
+    for (const partition of all) {
+      const isThere = ({ id }: Repository): boolean => partitions.find(id) === partition;
+      const { repositories } = await this.#manifest.publish(() => ({
+        repositories: [...this.#catalog.repositories()]
+          .filter((one) => isThere(one) && !one.configured && !one.readers.every(isOther))
+          .map((repository) => ({ ...repository, readers: repository.readers.filter(isOther) })),
+      }));
+      for (const { id } of repositories) await this.#compaction.separate(id);
+    }
   }
 
   /** Removes a repository with its documents and its mirror. One that is listed and was left out gets a name that is freed. */
@@ -216,6 +231,10 @@ export class RepositoryCommands {
   #named(name: string): Repository {
     const repository = this.#catalog.repositoryByName(name);
     if (repository !== undefined) return repository;
+    const partition = this.#catalog.partitions.place(name);
+    const mayBeElsewhere = this.#catalog.partitions.count > 1 && !this.#share.partitions.includes(partition);
+    // The first id of a partition is the one after its number.
+    if (mayBeElsewhere) throw this.#share.refusal(partition + 1);
     throw new TrawlError(
       "not-found",
       `there is no repository named ${JSON.stringify(name)}; \`trawl repo list\` lists the existing ones`,

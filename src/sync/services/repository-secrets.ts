@@ -47,13 +47,13 @@ export class RepositorySecrets {
   }
 }
 
-type MoveServices = Pick<SyncServices, "catalog" | "manifest" | "log">;
+type MoveServices = Pick<SyncServices, "catalog" | "manifest" | "share" | "log">;
 
 /** Earlier versions stored the secrets of URLs in the catalog. Resolves when none is left there. */
 export async function moveStoredSecrets(services: MoveServices, secrets: RepositorySecrets): Promise<void> {
-  const { catalog, log } = services;
+  const { catalog, log, share } = services;
   const withSecret = await resultWhileYielding(
-    filterInSteps([...catalog.repositories()], ({ url }) => url.includes("@")),
+    filterInSteps([...catalog.repositories()], ({ id, url }) => url.includes("@") && share.has(id)),
   );
   for (const repository of withSecret) {
     try {

@@ -45,11 +45,46 @@ export interface FetchSecrets {
  */
 export type RestoreShard = (record: ShardRecord | HistoryShardRecord, kind: "text" | "history") => Promise<void>;
 
+/** Which repositories this node fetches and indexes: all of them on a single host, those of its partitions in a fleet. */
+export interface OwnShare {
+  /** The partitions that it changes at this moment. */
+  readonly partitions: readonly number[];
+  has(repositoryId: number): boolean;
+  /** Why it does not fetch and index this one. */
+  refusal(repositoryId: number): TrawlError;
+}
+
+export const wholeShare: OwnShare = {
+  partitions: [0],
+  has: () => true,
+  refusal: () => new TrawlError("conflict", "another node changes this part of the index"),
+};
+
+/** Whether this node changes the repositories of a shard, which are in one partition. */
+export function hasShard(share: OwnShare, { repositoryIds }: Pick<ShardRecord, "repositoryIds">): boolean {
+  const id = repositoryIds.find((one) => one !== 0);
+  return id === undefined || share.has(id);
+}
+
+/** By partition, since a flip changes one. */
+export function byPartition<T>(items: Iterable<T>, find: (item: T) => number): Map<number, T[]> {
+  const groups = new Map<number, T[]>();
+  for (const item of items) {
+    const partition = find(item);
+    const group = groups.get(partition);
+    if (group === undefined) groups.set(partition, [item]);
+    else group.push(item);
+  }
+  return groups;
+}
+
 /** Services shared by the parts of the sync. */
 export interface SyncServices {
   /** What is searchable. It is changed through the manifest only. */
   readonly catalog: Catalog;
   readonly manifest: Manifest;
+  /** What of it this node changes. */
+  readonly share: OwnShare;
   readonly pool: IngestPool;
   readonly settings: SyncSettings;
   readonly activities: SyncActivities;

@@ -1,6 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
+import { TrawlError } from "../../../src/base/errors.js";
+import { Partitions } from "../../../src/catalog/partitions.js";
 import { resolveOptions } from "../../../src/daemon/config/config.js";
 import { readFleetIdentity, readFleetNodes } from "../../../src/daemon/config/fleet-options.js";
 import type { ResolvedOptions } from "../../../src/daemon/config/options.js";
@@ -114,8 +116,18 @@ t.test("before a node has followed the index, nobody can take a name there", asy
   const refused = { code: "overloaded", message: /does not know yet which names the readers/ };
   t.throws(() => later.requireReaders(), refused, "it has not been opened");
   await t.rejects(Promise.all([later.store([]), later.publish(() => ({}))]), { code: "overloaded" });
-  later.replica = { isOwner: false, hasFollowed: true, hasSeenAll: false };
+  const replica = {
+    isOwner: false,
+    hasFollowed: true,
+    searchable: [],
+    changed: new Set([1]),
+    refusalIn: (partition: number) => new TrawlError("conflict", `partition ${partition}`),
+  };
+  later.replica = { ...replica, hasSeenAll: false };
   t.throws(() => later.requireReaders(), refused, "what it has may be old");
-  later.replica = { isOwner: false, hasFollowed: true, hasSeenAll: true };
+  later.replica = { ...replica, hasSeenAll: true };
   t.doesNotThrow(() => later.requireReaders());
+  const share = later.share({ partitions: new Partitions(2) });
+  t.same([share.partitions, share.has(1), share.has(2)], [[1], false, true]);
+  t.equal(share.refusal(3).message, "partition 0");
 });

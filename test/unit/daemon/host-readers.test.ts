@@ -8,6 +8,7 @@ import { findSource } from "../../../src/codehost/selection.js";
 import { resolveRepository } from "../../../src/daemon/config/file-repositories.js";
 import { HostReaders } from "../../../src/daemon/parts/host-readers.js";
 import type { RepositoryConfig } from "../../../src/model/repository.js";
+import { wholeShare } from "../../../src/sync/services/sync-settings.js";
 import { connection } from "../../support/code-host.js";
 import { MemoryRecords } from "../../support/memory-records.js";
 import { until, within } from "../../support/waiting.js";
@@ -31,7 +32,13 @@ async function site(names: readonly string[], readers: readonly string[]) {
     return { ...resolveRepository({ name, url: `https://h/${name}` }), private: true, readers, source };
   });
   await catalog.publish(() => ({ repositories: configs.map((one) => catalog.newRepository(one, true)) }));
-  const hostReaders = new HostReaders({ catalog, manifest: catalog, audit, log: silentLog() });
+  const hostReaders = new HostReaders({
+    catalog,
+    manifest: catalog,
+    share: wholeShare,
+    audit,
+    log: silentLog(),
+  });
   const apply = (wanted: readonly string[], some = configs) =>
     within(
       hostReaders.apply(

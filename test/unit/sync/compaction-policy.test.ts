@@ -14,6 +14,7 @@ import {
 import { ShardFlips } from "../../../src/sync/housekeeping/shard-flips.js";
 import { testRepository } from "../../support/engine.js";
 import { fc, runs } from "../../support/property.js";
+import { wholeShare } from "../../../src/sync/services/sync-settings.js";
 import { syncParts } from "../../support/sync-parts.js";
 
 const kibibyte = 1024;
@@ -42,6 +43,7 @@ const neverBusy = (): boolean => false;
 /** Repositories from 100 on are private, with other readers for each hundred. */
 const siteWith = (isBusy: (shard: LiveShard) => boolean, suspects: readonly number[] = []): CompactionSite => ({
   isBusy,
+  partition: () => 0,
   viewersKey: (id) => (id < 100 ? "" : `private reader${Math.floor(id / 100)}`),
   isSuspect: ({ record }) => suspects.includes(record.id),
 });
@@ -176,7 +178,15 @@ t.test("a merge of an index that another node has changed meanwhile is not used"
     remove: ({ shardIds }: RemoveTask) => Promise.resolve(void retired.push(...shardIds)),
   };
   type Arguments = ConstructorParameters<typeof Compaction>;
-  const services = { catalog, manifest: catalog, pool, settings: {}, log: silentLog() } as unknown as Arguments[0];
+  const share = wholeShare;
+  const services = {
+    catalog,
+    manifest: catalog,
+    share,
+    pool,
+    settings: {},
+    log: silentLog(),
+  } as unknown as Arguments[0];
   const flips = new ShardFlips(services, tasks);
   flips.reserveShardIds(9);
   const repairs = { count: () => undefined } as unknown as Arguments[4];

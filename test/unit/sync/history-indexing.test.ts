@@ -17,7 +17,7 @@ import { ShardRestores } from "../../../src/sync/housekeeping/shard-repairs.js";
 import { ShardFlips } from "../../../src/sync/housekeeping/shard-flips.js";
 import { IndexTasks } from "../../../src/sync/queue/index-tasks.js";
 import { historyStatus } from "../../../src/sync/repositories/repository-status.js";
-import type { SyncServices } from "../../../src/sync/services/sync-settings.js";
+import { type SyncServices, wholeShare } from "../../../src/sync/services/sync-settings.js";
 import { runCheck } from "../../../src/worker/ingest/upkeep-tasks.js";
 import { runHistory } from "../../../src/worker/ingest/history-task.js";
 import { IngestThread } from "../../../src/worker/ingest/ingest-thread.js";
@@ -62,6 +62,7 @@ class Scene {
     const services = {
       catalog: this.catalog,
       manifest: this.catalog,
+      share: wholeShare,
       pool,
       settings,
       activities,

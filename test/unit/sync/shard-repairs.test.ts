@@ -4,7 +4,7 @@ import { silentLog } from "../../../src/base/log.js";
 import { ShardRepairs, ShardRestores } from "../../../src/sync/housekeeping/shard-repairs.js";
 import { IndexTasks } from "../../../src/sync/queue/index-tasks.js";
 import type { SyncQueue } from "../../../src/sync/queue/sync-queue.js";
-import type { SyncServices } from "../../../src/sync/services/sync-settings.js";
+import { type SyncServices, wholeShare } from "../../../src/sync/services/sync-settings.js";
 
 t.test("shards are fetched one at a time, no sync waits, and none that is gone stays", async (t) => {
   const live = new Set([1, 2, 3, 4]);
@@ -13,6 +13,7 @@ t.test("shards are fetched one at a time, no sync waits, and none that is gone s
   const queued: number[] = [];
   let repaired = 0;
   const services = {
+    share: wholeShare,
     catalog: {
       shard: (id: number) => (live.has(id) ? { record: { id, checksum: id, repositoryIds: [id + 10] } } : undefined),
       historyShard: () => undefined,

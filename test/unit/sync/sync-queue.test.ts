@@ -57,6 +57,42 @@ t.test("repositories with other readers are in other batches", async (t) => {
   t.equal(queue.waitingCount, 0);
 });
 
+t.test("what is in partitions of other nodes stays in the queue, and batches are of one partition", async (t) => {
+  const owned = new Set([0, 2]);
+  const find = (id: number): number => (id - 1) % 3;
+  const { queue } = await syncParts(t, 36, 3, {
+    get partitions() {
+      return [...owned];
+    },
+    has: (id) => owned.has(find(id)),
+    refusal: (id) => new TrawlError("conflict", `partition ${find(id)}`),
+  });
+  for (let id = 1; id <= 36; id++) queue.enqueue(id, false);
+  await t.rejects(queue.sync(2), { code: "conflict", message: "partition 1" });
+  const waiting = queue.sync(3);
+  queue.request(2);
+  const taken = (): Set<number> => {
+    const found = new Set<number>();
+    for (;;) {
+      const batch = idsOf(queue.takeBatch(1)) ?? [];
+      if (batch.length === 0) return found;
+      t.equal(new Set(batch.map(find)).size, 1, String(batch));
+      for (const id of batch) found.add(find(id));
+    }
+  };
+  owned.delete(2);
+  queue.rejectOthers();
+  await t.rejects(waiting, { code: "conflict", message: "partition 2" });
+  t.strictSame(taken(), new Set([0]));
+  owned.add(1);
+  t.strictSame(taken(), new Set([1]));
+  queue.enqueue(3, false);
+  queue.tryAgain(6, false);
+  t.strictSame(taken(), new Set(), "what was left of the partition that it has lost");
+  owned.add(2);
+  t.strictSame(taken(), new Set([2]));
+});
+
 t.test("several requests before a sync result in one, a request during it in another", async (t) => {
   const { queue, locks } = await syncParts(t, 1);
   queue.request(1);
