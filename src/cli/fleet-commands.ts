@@ -13,12 +13,22 @@ export function addFleet(program: Command): void {
   fleet
     .command("init")
     .addOption(configOption())
+    .addOption(
+      new Option("--partitions <number>", "into how many parts the index is divided, for ever")
+        .default(1)
+        .argParser(wholeNumber(1, 4_096)),
+    )
+    .addOption(
+      new Option("--copies <number>", "how many nodes have a copy of each part; 0 for all nodes")
+        .default(0)
+        .argParser(wholeNumber(0, 64)),
+    )
     .description(
       "Make the fleet in an empty database, and try the place for its objects. Once for all nodes; it may be repeated.",
     )
-    .action(async ({ config }: { config: string }) => {
+    .action(async ({ config, partitions, copies }: { config: string; partitions: number; copies: number }) => {
       const { initFleet } = await import("./run-fleet.js");
-      await initFleet(config, print);
+      await initFleet(config, print, { partitions, copies });
     });
   fleet
     .command("join")

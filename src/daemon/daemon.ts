@@ -19,7 +19,6 @@ import { Connections } from "../codehost/connections.js";
 import { parseRemoteUrl } from "../git/run/remote-url.js";
 import { attributesIn, type RepositoryConfig } from "../model/repository.js";
 import type { SharedIndex } from "../fleet/shared-index.js";
-import type { FleetNodes } from "../search/fleet/fleet-nodes.js";
 import type { Searcher } from "../search/searcher.js";
 import type { CatalogSnapshots } from "../store/catalog-snapshots.js";
 import type { RemovalGuard } from "../sync/repositories/configured-repositories.js";
@@ -37,7 +36,7 @@ import { Profiler } from "./parts/profiler.js";
 import { MetricsServer } from "./parts/metrics-server.js";
 import { describeReaders, findLinked, HostReaders } from "./parts/host-readers.js";
 import { createParts, type DaemonParts } from "./parts/parts.js";
-import { joinFleet, openSharedIndex, warnOfNames } from "./parts/fleet-parts.js";
+import { divideCatalog, joinFleet, type JoinedFleet, openSharedIndex, warnOfNames } from "./parts/fleet-parts.js";
 import { rereadOptions } from "./config/reread-options.js";
 import type { GraphqlExecutor } from "../graphql/execution/executor.js";
 
@@ -88,7 +87,7 @@ export class Daemon implements Controlled {
   /** Undefined if the metrics are served with everything else. */
   readonly #metricsServer: MetricsServer | undefined;
   /** Undefined on a single host, and before the start. */
-  #fleet: FleetNodes | undefined;
+  #fleet: JoinedFleet | undefined;
   /** Undefined without `fleet.database`, and before the start. */
   #shared: SharedIndex | undefined;
   readonly #control: ControlServer;
@@ -166,6 +165,7 @@ export class Daemon implements Controlled {
 
   /** Loads the stored data in steps: 10,000 repositories and as many users take half a second. */
   async load(): Promise<void> {
+    await divideCatalog(this.#options, this.catalog);
     const [largestId] = await Promise.all([
       largestMirrorId(this.#options.data),
       resultWhileYielding(this.catalog.load()),
@@ -222,8 +222,8 @@ export class Daemon implements Controlled {
 
   /** Opens the port, or uses the socket that is already listening, and starts to sync; returns the address. */
   async start(listener: number | undefined): Promise<{ readonly url: string; readonly port: number }> {
-    this.#fleet = await joinFleet(this.#options, this.searcher, this.#parts.log, this.#parts.registry.metrics);
-    this.#shared = await openSharedIndex(this.#options, this.#parts);
+    this.#fleet = await joinFleet(this.#options, this.searcher, this.#parts, this.#parts.registry.metrics);
+    this.#shared = await openSharedIndex(this.#options, this.#parts, this.#fleet);
     const hasRepository = (id: number): boolean => this.catalog.repository(id) !== undefined;
     await this.accounts.start(programItself, !this.#options.auth.allowSignup, hasRepository);
     const port = this.#server.listen(

@@ -646,6 +646,14 @@ export const optionTable = {
     allowed: "HOST:PORT, or nothing for the address of this node in fleet.nodes",
     description: "Address at which this node answers other nodes, with TLS, and nobody else.",
   },
+  "fleet.address": {
+    kind: "string",
+    default: "",
+    pattern: "^((\\[[0-9A-Fa-f:.]+\\]|[A-Za-z0-9._-]+):[0-9]{1,5})?$",
+    allowed: "HOST:PORT, or nothing for fleet.listen",
+    description:
+      "Address at which other nodes reach fleet.listen of this one, in a fleet with a database and several partitions.",
+  },
   "fleet.certificate": {
     kind: "string",
     default: "",

@@ -1,8 +1,10 @@
 import { TrawlError } from "../../base/errors.js";
+import type { Catalog } from "../../catalog/catalog.js";
+import type { Partitions } from "../../catalog/partitions.js";
 import type { Log } from "../../base/log.js";
 import type { Metrics } from "../../base/metrics.js";
 import type { SharedIndex } from "../../fleet/shared-index.js";
-import type { FleetNodes } from "../../search/fleet/fleet-nodes.js";
+import type { PartitionNodes } from "../../search/fleet/partition-nodes.js";
 import type { Searcher } from "../../search/searcher.js";
 import { splitAddress } from "../config/config.js";
 import { readDatabaseOptions, readFleetIdentity, readFleetNodes, readObjectOptions } from "../config/fleet-options.js";
@@ -10,14 +12,31 @@ import type { ResolvedOptions } from "../config/options.js";
 import type { DaemonParts } from "./parts.js";
 import { programVersion } from "./program.js";
 
-/** Makes this daemon a node of its fleet. Undefined on a single host, which does not load what searches several nodes. */
+/** What this node is to others: it searches with them, and for them. */
+export interface JoinedFleet {
+  stop(): Promise<void>;
+  /** Undefined without a database. */
+  readonly partitions: { readonly nodes: PartitionNodes; readonly address: string } | undefined;
+}
+
+/**
+ * Makes this daemon a node of its fleet. Undefined on a single host, which does not load what searches several nodes, and where each node has the
+ * whole index.
+ */
 export async function joinFleet(
-  { fleet, workers }: ResolvedOptions,
+  options: ResolvedOptions,
   searcher: Searcher,
-  log: Log,
+  { catalog, later, log }: Pick<DaemonParts, "catalog" | "later" | "log">,
   metrics: Metrics,
-): Promise<FleetNodes | undefined> {
-  if (fleet.node === "" || fleet.database !== "") return undefined;
+): Promise<JoinedFleet | undefined> {
+  const { fleet, workers } = options;
+  if (fleet.node === "") return undefined;
+  if (fleet.database !== "") {
+    const searchable = (): readonly number[] => later?.replica?.searchable ?? [];
+    return catalog.partitions.count === 1
+      ? undefined
+      : joinPartitions(options, searcher, catalog.partitions, searchable, log, metrics);
+  }
   const { FleetNodes } = await import("../../search/fleet/fleet-nodes.js");
   const { nodes, replicas, listen } = readFleetNodes(fleet);
   const { host, port } = splitAddress(listen);
@@ -36,7 +55,41 @@ export async function joinFleet(
   const bound = await joined.start();
   searcher.fleet = joined;
   log.info({ node: fleet.node, nodes: nodes.length, port: bound }, "this is a node of a fleet");
-  return joined;
+  return { stop: () => joined.stop(), partitions: undefined };
+}
+
+async function joinPartitions(
+  { fleet, workers }: ResolvedOptions,
+  searcher: Searcher,
+  partitions: Partitions,
+  searchable: () => readonly number[],
+  log: Log,
+  metrics: Metrics,
+): Promise<JoinedFleet> {
+  if (fleet.listen === "")
+    throw new TrawlError(
+      "bad-config",
+      `fleet.listen: it is needed, because the fleet has ${partitions.count} partitions: nodes ask one another`,
+    );
+  const { PartitionNodes } = await import("../../search/fleet/partition-nodes.js");
+  const { host, port } = splitAddress(fleet.listen);
+  const nodes = new PartitionNodes({
+    identity: readFleetIdentity(fleet),
+    partitions,
+    searchable,
+    listenHost: host,
+    listenPort: port,
+    version: programVersion(),
+    workerCount: workers,
+    searcher,
+    log,
+    metrics,
+  });
+  const bound = await nodes.start();
+  searcher.fleet = nodes;
+  log.info({ node: fleet.node, partitions: partitions.count, port: bound }, "this is a node of a fleet");
+  const address = fleet.address || `${host.includes(":") ? `[${host}]` : host}:${bound}`;
+  return { stop: () => nodes.stop(), partitions: { nodes, address } };
 }
 
 /**
@@ -60,10 +113,21 @@ export function warnOfNames(
     );
 }
 
+/** Divides the catalog as that of the fleet is, before it is loaded. */
+export async function divideCatalog(
+  { fleet, data }: Pick<ResolvedOptions, "fleet" | "data">,
+  catalog: Pick<Catalog, "divide">,
+): Promise<void> {
+  if (fleet.database === "") return;
+  const { readIdentityFile } = await import("../../fleet/node-identity.js");
+  catalog.divide(readIdentityFile(data)?.partitions ?? 1);
+}
+
 /** Opens the index that the nodes of a fleet share. Undefined without a database, of which nothing is loaded then. */
 export async function openSharedIndex(
   { fleet, data }: ResolvedOptions,
   { catalog, later, sync, threads, log, registry }: DaemonParts,
+  joined: JoinedFleet | undefined,
 ): Promise<SharedIndex | undefined> {
   const database = readDatabaseOptions(fleet, true);
   const objects = readObjectOptions(fleet, true);
@@ -91,6 +155,8 @@ export async function openSharedIndex(
     fleetName: fleet.id,
     program: programVersion(),
     leaseMs: fleet.leaseSeconds * 1000,
+    address: () => joined?.partitions?.address ?? "",
+    onHolders: (nodes) => joined?.partitions?.nodes.update(nodes),
     catalog,
     pool: threads.ingest,
     shardIds: sync.shards.shardIds,

@@ -1,0 +1,244 @@
+/** Three nodes with an index in three partitions, each with two copies: who has what, who is asked, and what moves when one is lost. */
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import t from "tap";
+import { Partitions } from "../../src/catalog/partitions.js";
+import { fleetStatus, initFleet, joinFleet } from "../../src/cli/run-fleet.js";
+import type { PartitionPlace } from "../../src/fleet/plan-records.js";
+import { dataDirectory, type DaemonProcess, runCommand, testDaemon, textsOnly } from "../support/daemon.js";
+import { TestAuthority } from "../support/fleet-site.js";
+import { GitFixture } from "../support/git-fixture.js";
+import { PostgresServer, withoutPostgres } from "../support/postgres.js";
+import { removeFolder } from "../support/remove-folder.js";
+import { S3Server } from "../support/s3-server.js";
+import { type Owner, shared } from "../support/shared.js";
+import { becomes, until } from "../support/waiting.js";
+
+const skip = withoutPostgres;
+const partitionCount = 3;
+const leaseSeconds = 6;
+
+/** Names of which each partition has three. */
+const names = chooseNames();
+
+function chooseNames(): readonly string[] {
+  const partitions = new Partitions(partitionCount);
+  const found = new Map<number, string[]>();
+  for (let i = 0; [...found.values()].flat().length < 3 * partitionCount; i++) {
+    const name = `host/${i}`;
+    const some = found.get(partitions.place(name)) ?? [];
+    if (some.length < 3) found.set(partitions.place(name), [...some, name]);
+  }
+  return [...found.values()].flat().sort();
+}
+
+function findPartition(name: string): number {
+  return new Partitions(partitionCount).place(name);
+}
+
+class Node {
+  daemon: DaemonProcess | undefined;
+
+  constructor(
+    readonly owner: Owner,
+    readonly name: string,
+    readonly config: string,
+    readonly data: string,
+  ) {}
+
+  async start(): Promise<void> {
+    this.daemon = await testDaemon(this.owner, ["--config", this.config, ...textsOnly.slice(0, 2)], this.data);
+  }
+
+  get running(): DaemonProcess {
+    if (this.daemon === undefined) throw new RangeError(`${this.name} was not started`);
+    return this.daemon;
+  }
+
+  async kill(): Promise<void> {
+    await this.running.kill();
+    this.daemon = undefined;
+  }
+
+  /** The repositories of the results, sorted. */
+  async found(query: string): Promise<string> {
+    const { found } = await this.running.search(query);
+    return [...new Set(found.map((one) => one.split(":")[0]))].sort().join();
+  }
+}
+
+class Site {
+  constructor(
+    readonly nodes: readonly Node[],
+    readonly sources: ReadonlyMap<string, GitFixture>,
+  ) {}
+
+  async places(): Promise<readonly PartitionPlace[]> {
+    const status = JSON.parse(await fleetStatus(this.nodes[0]?.config ?? "", true)) as {
+      readonly partitions: readonly PartitionPlace[];
+    };
+    return status.partitions;
+  }
+
+  get running(): readonly Node[] {
+    return this.nodes.filter(({ daemon }) => daemon !== undefined);
+  }
+
+  named(name: string): Node {
+    const node = this.nodes.find((one) => one.name === name);
+    if (node === undefined) throw new RangeError(`there is no node ${name}`);
+    return node;
+  }
+
+  commit(name: string, path: string, text: string): void {
+    this.sources.get(name)?.commit({ branch: "main", files: { [path]: text } });
+  }
+}
+
+/** Which node owns each partition, and which have a copy of it. */
+function summarize(places: readonly PartitionPlace[]): unknown {
+  return places.map(({ id, owner, copies }) => ({ id, owner, nodes: copies.map(({ node }) => node) }));
+}
+
+function isSettled(places: readonly PartitionPlace[], nodeCount: number): boolean {
+  const owners = new Set(places.map(({ owner }) => owner));
+  const areReady = places.every(
+    ({ owner, planned, copies }) =>
+      owner !== "" && owner === planned && copies.length === 2 && copies.every(({ state }) => state === "ready"),
+  );
+  return places.length === partitionCount && areReady && owners.size === Math.min(nodeCount, partitionCount);
+}
+
+const site = shared(async (owner): Promise<Site> => {
+  const folder = mkdtempSync(join(tmpdir(), "trawl-places-"));
+  owner.teardown(() => removeFolder(folder));
+  const [postgres, server] = await Promise.all([PostgresServer.start(), S3Server.start()]);
+  owner.teardown(() => postgres.remove());
+  owner.teardown(() => server.stop());
+  const key = join(folder, "key");
+  writeFileSync(key, server.credential);
+  const authority = new TestAuthority(owner);
+  const sources = new Map(names.map((name) => [name, GitFixture.create()]));
+  for (const [name, source] of sources)
+    source.commit({ branch: "main", files: { "a.txt": `needle of ${name}\n`, "b.txt": "needle two\nother\n" } });
+  const nodes = ["a", "b", "c", "d"].map((name) => {
+    const data = dataDirectory(owner);
+    const config = join(folder, `${name}.jsonc`);
+    const fleet = {
+      node: name,
+      id: "test",
+      database: `postgresql:///postgres?host=${postgres.folder}&user=trawl`,
+      objects: server.url,
+      objectsCredential: `file:${key}`,
+      leaseSeconds,
+      listen: "127.0.0.1:0",
+      ...authority.issue(`URI:trawl://test/${name}`),
+    };
+    const repositories = [...sources].map(([one, { path }]) => ({ name: one, url: path }));
+    writeFileSync(config, JSON.stringify({ data, fleet, repositories, search: { warmPercent: 0 } }));
+    return new Node(owner, name, config, data);
+  });
+  return new Site(nodes, sources);
+}, t);
+
+const all = names.join();
+
+t.test("three nodes divide three partitions, and each finds everything", { skip }, async (t) => {
+  const fleet = await site();
+  const started = fleet.nodes.slice(0, 3);
+  const [first] = started;
+  if (first === undefined) throw new RangeError("there are nodes");
+  await initFleet(first.config, () => undefined, { partitions: partitionCount, copies: 2 });
+  t.match(await runCommand("fleet", "init", "--config", first.config), { exitCode: 2, err: /has 3 partitions/ });
+  for (const { config } of started) await joinFleet(config, false, () => undefined);
+  await Promise.all(started.map((node) => node.start()));
+  await until("each node owns one partition", async () => isSettled(await fleet.places(), 3));
+  for (const { copies } of await fleet.places()) t.equal(copies.length, 2);
+  for (const node of started) {
+    await becomes(t, () => node.found("needle"), all, `${node.name} finds everything`);
+    await until("it is ready", async () => (await node.running.get("/readyz")).status === 200);
+    const { progress, found } = await node.running.search("needle");
+    t.match(progress, { done: true, repositoriesCount: names.length, matchCount: 2 * names.length });
+    t.equal(found.length, 2 * names.length, "each once");
+    t.same((progress as { readonly skipped?: readonly unknown[] }).skipped ?? [], []);
+    const [name = ""] = names;
+    t.equal(await node.found(`repo:^${name}$ needle`), name);
+    t.equal((await node.running.search("needle count:5")).found.length, 5);
+  }
+  t.match(await runCommand("fleet", "status", "--config", first.config), {
+    out: /^fleet test: 3 nodes, 3 partitions, 2 copies of each, .*\n(?:.*\n)*a {2}up, fetches and indexes 1 of 2 partitions {2}has everything/,
+  });
+});
+
+t.test("what is committed is indexed by the owner of its partition, and found at all nodes", { skip }, async (t) => {
+  const fleet = await site();
+  for (const name of names.slice(0, 4)) {
+    const { owner } = (await fleet.places())[findPartition(name)] ?? { owner: "" };
+    const other = fleet.running.find((node) => node.name !== owner);
+    fleet.commit(name, "c.txt", `needle three of ${name}.\n`);
+    if (other !== undefined)
+      await t.rejects(other.running.sync(name), /changes the index|does not have this part of the index/);
+    await fleet.named(owner).running.sync(name);
+    for (const node of fleet.running) await becomes(t, () => node.found(`three of ${name}.`), name, node.name);
+  }
+});
+
+t.test("an owner is killed: its partitions are taken over, and nothing else moves", { skip }, async (t) => {
+  const fleet = await site();
+  const before = await fleet.places();
+  const [lost] = before;
+  if (lost === undefined) throw new RangeError("there are partitions");
+  const killed = fleet.named(lost.owner);
+  await killed.kill();
+  for (const node of fleet.running) {
+    const { progress, found } = await node.running.search("needle");
+    t.equal(new Set(found.map((one) => one.split(":")[0])).size, names.length, `${node.name} asks the other copies`);
+    t.same((progress as { readonly skipped?: readonly unknown[] }).skipped ?? [], []);
+  }
+  await until("its partition is taken over", async () =>
+    (await fleet.places()).every(({ owner }) => owner !== "" && owner !== killed.name),
+  );
+  const after = await fleet.places();
+  for (const [id, place] of before.entries()) {
+    const now = after[id];
+    if (place.owner !== killed.name) t.equal(now?.owner, place.owner, `partition ${id} has not moved`);
+    t.same(
+      now?.copies.map(({ node }) => node),
+      place.copies.map(({ node }) => node),
+      "no copy was moved",
+    );
+  }
+  const name = names.find((one) => findPartition(one) === lost.id) ?? "";
+  fleet.commit(name, "d.txt", `needle four of ${name}.\n`);
+  await fleet.named(after[lost.id]?.owner ?? "").running.sync(name);
+  for (const node of fleet.running) await becomes(t, () => node.found(`four of ${name}.`), name, node.name);
+  for (const node of fleet.running) t.equal(await node.found("needle"), all);
+  await killed.start();
+  await becomes(t, () => killed.found(`four of ${name}.`), name, "it finds it when it is back");
+  await until("each node owns one partition again", async () => isSettled(await fleet.places(), 3));
+});
+
+t.test("a node that joins gets its share, and nothing else moves", { skip }, async (t) => {
+  const fleet = await site();
+  const before = await fleet.places();
+  const added = fleet.named("d");
+  await joinFleet(added.config, false, () => undefined);
+  await added.start();
+  await becomes(t, () => added.found("needle"), all, "it finds everything before it has anything");
+  await until("it has a copy", async () => {
+    const places = await fleet.places();
+    const areReady = places.every(
+      ({ copies }) => copies.length === 2 && copies.every(({ state }) => state === "ready"),
+    );
+    return areReady && places.some(({ copies }) => copies.some(({ node }) => node === "d"));
+  });
+  const after = await fleet.places();
+  const moved = after.flatMap(({ copies }, id) =>
+    copies.filter(({ node }) => before[id]?.copies.every((copy) => copy.node !== node) === true),
+  );
+  // 6 copies at 4 nodes: the share of one is one and a half.
+  t.ok(moved.length <= 2, JSON.stringify([summarize(before), summarize(after)]));
+  t.ok(moved.every(({ node }) => node === "d"));
+  for (const node of fleet.running) t.equal(await node.found("needle"), all, node.name);
+});
