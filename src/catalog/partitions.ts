@@ -7,6 +7,11 @@ export const partitionsMax = 4096;
 /** Shares that are kept, so that what is derived from one is found again. */
 const keptSharesMax = 256;
 
+/** A name as queries compare it that are in ASCII: they ignore case, and beside it only U+017F and U+212A are letters of theirs. */
+function foldCase(name: string): string {
+  return name.toLowerCase().replaceAll("\u017f", "s");
+}
+
 /** Some of the partitions, as one node searches them for another one. Equal shares are one object. */
 export class PartitionShare {
   readonly #partitions: Partitions;
@@ -55,9 +60,9 @@ export class Partitions {
     return (repositoryId - 1) % this.count;
   }
 
-  /** That of a new repository with this name. */
+  /** That of a new repository with this name; the same one for all names that are equal but for the case of their letters. */
   place(name: string): number {
-    return this.count === 1 ? 0 : Math.floor((hashText(name) / 2 ** 32) * this.count);
+    return this.count === 1 ? 0 : Math.floor((hashText(foldCase(name)) / 2 ** 32) * this.count);
   }
 
   /** These partitions. Caller guarantees: they are numbers of partitions. */

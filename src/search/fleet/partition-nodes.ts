@@ -7,6 +7,7 @@ import type { SearchRequest } from "../../model/search-request.js";
 import { windowBytesMax } from "../../wire/connection.js";
 import type { FrameReceiver } from "../../wire/frame-channel.js";
 import { closedFrameChannel, type NodeAddress, NodeClient } from "../../wire/node-client.js";
+import { isAscii } from "../../query/plan/plan.js";
 import type { SearchFleet } from "../source/search-fleet.js";
 import type { SearchSource, SourcedSearch, SourceRoot } from "../source/search-source.js";
 import { leafCredit, openGroups, requireSpreadable, type SourceGroup } from "./fleet-sources.js";
@@ -156,7 +157,7 @@ export class PartitionNodes implements SearchFleet {
 
   openSources(search: SourcedSearch, root: SourceRoot): readonly SearchSource[] {
     const { identity, log, metrics } = this.#settings;
-    const { own, groups, missing } = this.#findRoute();
+    const { own, groups, missing } = only(this.#findRoute(), findWanted(search, this.#settings.partitions));
     const sourceGroups: SourceGroup[] = [];
     if (own.numbers.length > 0) {
       const open = (receiver: FrameReceiver): Channel => this.#server.openHere(receiver);
@@ -203,6 +204,33 @@ export class PartitionNodes implements SearchFleet {
       open: (receiver) => closedFrameChannel("no node has it, as far as this one knows", receiver),
     };
   }
+}
+
+/** The partitions that may have repositories of the search; undefined for all. A name says in which one it is. */
+function findWanted({ plan, request }: SourcedSearch, partitions: Partitions): ReadonlySet<number> | undefined {
+  const placeAll = (names: readonly string[]): ReadonlySet<number> => new Set(names.map((name) => partitions.place(name)));
+  const wanted = new Set<number>();
+  for (const { repositories } of plan.basicQueries) {
+    const { among, include } = repositories;
+    // Names are compared ignoring case, and of others than ASCII it is not known what that means.
+    const exact = include.flatMap(({ exactName }) => (exactName !== undefined && isAscii(exactName) ? [exactName] : []));
+    const lists = [...exact.map((name) => [name]), ...[among, request.viewer.narrowed?.repositories].flatMap((one) => (one === undefined ? [] : [one]))];
+    const [first, ...others] = lists.map(placeAll);
+    if (first === undefined) return undefined;
+    for (const partition of first) if (others.every((some) => some.has(partition))) wanted.add(partition);
+  }
+  return wanted.size === 0 ? undefined : wanted;
+}
+
+/** The part of a route that is wanted. */
+function only(route: Route, wanted: ReadonlySet<number> | undefined): Route {
+  if (wanted === undefined) return route;
+  const cut = ({ numbers, nodes }: Group): Group => ({ numbers: numbers.filter((one) => wanted.has(one)), nodes });
+  return {
+    own: cut(route.own),
+    groups: route.groups.map(cut).filter(({ numbers }) => numbers.length > 0),
+    missing: route.missing.filter((one) => wanted.has(one)),
+  };
 }
 
 /** By partition, the nodes that have it, the first by a hash of partition and node first. */

@@ -66,6 +66,16 @@ t.test("ids say which partition a repository is in, and are not given twice", as
   }
 });
 
+t.test("names that are equal but for their case are in one partition", async (t) => {
+  const partitions = new Partitions(64);
+  for (const [name, other] of [
+    ["host/sk", "HOST/SK"],
+    ["host/sk", "host/\u017f\u212a"],
+    ["github.com/Acme/Ünits", "github.com/acme/ünits"],
+  ] as const)
+    t.equal(partitions.place(name), partitions.place(other), other);
+});
+
 t.test("each partition of a catalog has a position of its own", async (t) => {
   const records = new MemoryRecords();
   const catalog = loaded(records, 3);

@@ -3,9 +3,11 @@ import t from "tap";
 import { silentLog } from "../../../src/base/log.js";
 import { createMetrics } from "../../../src/base/metrics.js";
 import { Partitions } from "../../../src/catalog/partitions.js";
+import type { SearchContext } from "../../../src/model/search-context.js";
 import { ownRequest } from "../../../src/model/search-request.js";
 import { operatorViewer } from "../../../src/model/viewer.js";
 import { ControlBlock } from "../../../src/protocol/control-block.js";
+import type { SearchPlan } from "../../../src/query/plan/plan.js";
 import { planQuery } from "../../../src/query/plan/plan-query.js";
 import { emptyPart } from "../../../src/search/fleet/fleet-messages.js";
 import { type HoldingNode, PartitionNodes } from "../../../src/search/fleet/partition-nodes.js";
@@ -18,7 +20,7 @@ import { shared } from "../../support/shared.js";
 import { until } from "../../support/waiting.js";
 
 const longMs = 600_000;
-const plan = planQuery("type:path needle", "keyword", new Map());
+const contexts = new Map<string, SearchContext>();
 const names = ["a", "b", "c"] as const;
 const partitionCount = 8;
 
@@ -31,14 +33,14 @@ class NotingNode implements LeafServices {
     return [];
   }
 
-  chooseHere(...[, , , , , partitions]: Parameters<LeafServices["chooseHere"]>): Promise<ChosenHere> {
+  chooseHere(...[plan, , , , , partitions]: Parameters<LeafServices["chooseHere"]>): Promise<ChosenHere> {
     this.asked.push(partitions ?? []);
     const first = () => ({ part: emptyPart(plan), names: (partitions ?? []).map((number) => `repository ${number}`) });
-    return Promise.resolve({ first, open: (_, root) => source(root), release: () => undefined });
+    return Promise.resolve({ first, open: (_, root) => source(plan, root), release: () => undefined });
   }
 }
 
-function source({ order }: SourceRoot): SearchSource {
+function source(plan: SearchPlan, { order }: SourceRoot): SearchSource {
   const nothing = (): undefined => undefined;
   return {
     run: async () => order?.others(),
@@ -95,9 +97,10 @@ async function arrange(held: readonly (readonly number[])[], told = held): Promi
   return all;
 }
 
-async function search(node: PartitionNodes | undefined): Promise<{ failures: string; excluded: readonly string[] }> {
+async function search(node: PartitionNodes | undefined, query = "type:path needle"): Promise<{ failures: string; excluded: readonly string[] }> {
   if (node === undefined) throw new RangeError("there is no such node");
-  const request = { ...ownRequest("needle", operatorViewer, ""), receipt: "none" } as const;
+  const plan = planQuery(query, "keyword", contexts);
+  const request = { ...ownRequest(query, operatorViewer, ""), receipt: "none" } as const;
   const limits = searchLimits(plan, request, { defaultCount: 10, defaultTimeoutMs: longMs, maxTimeoutMs: longMs });
   const control = ControlBlock.allocate(1, 1000, 1);
   const nothing = (): undefined => undefined;
@@ -199,6 +202,31 @@ t.test("what no node has is named by its partitions, and the rest is searched", 
   t.match(failures, /^a part of the index \(partitions 6, 7\) was not searched completely/);
   t.match(excluded, ["all repositories of a part of the index (partitions 6, 7)"]);
   t.strictSame(noting.flatMap((one) => one.asked.flat()).sort(), [0, 1, 2, 3, 4, 5]);
+});
+
+t.test("a query with names asks only for their partitions", async (t) => {
+  const { nodes, noting } = await arrange([[0, 1], [2, 3, 4], [4, 5, 6]]);
+  const partitions = new Partitions(partitionCount);
+  const find = (partition: number): string =>
+    Array.from({ length: 1000 }, (_, i) => `host/a${i}`).find((name) => partitions.place(name) === partition) ?? "";
+  const asked = async (query: string): Promise<readonly number[]> => {
+    for (const one of noting) one.asked = [];
+    const { failures } = await search(nodes[0], query);
+    t.equal(failures, "", query);
+    return noting.flatMap((one) => one.asked.flat()).sort();
+  };
+  t.strictSame(await asked(`repo:^${find(3)}$ needle`), [3]);
+  t.strictSame(await asked(`repo:^${find(3).toUpperCase()}$ needle`), [3], "ignoring case");
+  t.strictSame(await asked(`repo:^${find(1)}$ needle`), [1]);
+  t.strictSame(await asked(`(repo:^${find(3)}$ needle) or (repo:^${find(5)}$ needle)`), [3, 5]);
+  const repositories = [find(0), find(6)].map((name) => ({ name, revisions: [] }));
+  contexts.set("some", { name: "some", description: "", public: true, query: "", repositories });
+  t.strictSame(await asked("context:some needle"), [0, 6]);
+  t.strictSame(await asked(`context:some repo:^${find(6)}$ needle`), [6]);
+  for (const query of ["repo:host needle", `repo:^${find(3)}$ needle or other`, `-repo:^${find(3)}$ needle`]) {
+    for (const one of noting) one.asked = [];
+    t.match((await search(nodes[0], query)).failures, query.includes("or other") ? "" : /partition 7/, query);
+  }
 });
 
 t.test("a node that is gone is not waited for while another one has what it has", async (t) => {
