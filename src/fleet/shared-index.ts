@@ -17,7 +17,7 @@ import { aliveLeases, Placement } from "./placement.js";
 import type { HoldingNode } from "../search/fleet/partition-nodes.js";
 import { PlanRecords } from "./plan-records.js";
 import { Replica } from "./replica.js";
-import { SharedManifest } from "./shared-manifest.js";
+import { liveByPartition, SharedManifest } from "./shared-manifest.js";
 
 /** How a node reaches the database of its fleet. */
 export type DatabaseOptions = Pick<DatabaseSettings, "address" | "password" | "authority">;
@@ -89,11 +89,13 @@ export class SharedIndex {
     const leases = new Leases(this.#database, "partition", holder, leaseMs);
     requireNoOtherIndex(catalog);
     this.shards = new ObjectShards(services);
+    const liveShards = liveByPartition(catalog);
     const partitions = Array.from({ length: catalog.partitions.count }, (_, partition) => {
       const records = new PartitionRecords(this.#database, partition, leaseMs);
+      const live = liveShards.get(partition) ?? [];
       // Each keeps what it has brought until its own flip is made.
       const shards = new ObjectShards(services);
-      return { records, manifest: new SharedManifest({ catalog, records, leases, shards, log }) };
+      return { records, manifest: new SharedManifest({ catalog, live, records, leases, shards, log }) };
     });
     const [first] = partitions;
     this.manifest =

@@ -50,11 +50,31 @@ function nameShard(record: NamedRecord): string {
 
 export interface SharedManifestServices {
   readonly catalog: Catalog;
+  /** Names and ids of the shards that the catalog has of the partition: see `liveByPartition`. */
+  readonly live: Iterable<readonly [string, number]>;
   readonly records: PartitionRecords;
   /** Of the table of partitions. */
   readonly leases: Leases;
   readonly shards: NodeShards;
   readonly log: Log;
+}
+
+/** Names and ids of all shards that a catalog has, in one pass, because there may be many of both. */
+export function liveByPartition(catalog: Catalog): ReadonlyMap<number, readonly (readonly [string, number])[]> {
+  const live = new Map<number, (readonly [string, number])[]>();
+  const add = (record: NamedRecord & { readonly id: number }, repositoryId: number): void => {
+    const partition = catalog.partitions.find(repositoryId);
+    const some = live.get(partition);
+    if (some === undefined) live.set(partition, [[nameShard(record), record.id]]);
+    else some.push([nameShard(record), record.id]);
+  };
+  for (const { record } of catalog.shards()) {
+    // What is hidden in it was in the partition of the rest.
+    const id = record.repositoryIds.find((one) => one !== 0);
+    if (id !== undefined || catalog.partitions.count === 1) add(record, id ?? 1);
+  }
+  for (const record of catalog.historyShards()) add(record, record.repositoryId);
+  return live;
 }
 
 /** A flip has two texts of each repository, of about a kilobyte each: some hundred thousand repositories at once. */
@@ -87,7 +107,7 @@ export class RefusedFlip extends TrawlError {
 export class SharedManifest implements Manifest {
   readonly #services: SharedManifestServices;
   /** Of live shards, by name. */
-  readonly #ids = new Map<string, number>();
+  readonly #ids: Map<string, number>;
   /** Undefined while another node has the partition, or nobody. */
   #lease: Lease | undefined;
   /** Whether it had it last, and has not let it go. */
@@ -109,11 +129,7 @@ export class SharedManifest implements Manifest {
   /** Caller guarantees: the catalog is loaded, and what it has of the partition is changed by nobody else. */
   constructor(services: SharedManifestServices) {
     this.#services = services;
-    const { catalog } = services;
-    for (const { record } of catalog.shards())
-      if (record.repositoryIds.some((id) => this.#isMine(id))) this.#ids.set(nameShard(record), record.id);
-    for (const record of catalog.historyShards())
-      if (this.#isMine(record.repositoryId)) this.#ids.set(nameShard(record), record.id);
+    this.#ids = new Map(services.live);
   }
 
   get #partition(): number {
@@ -179,18 +195,20 @@ export class SharedManifest implements Manifest {
       this.#lease = undefined;
       this.#hadLease = false;
       if (lease !== undefined) await this.#services.leases.release(lease);
-      const shardIds = [...this.#ids.values()];
-      const isHistory = (id: number): boolean => catalog.historyShard(id) !== undefined;
-      await catalog.dropPartition(
-        async () => ({
-          removedRepositoryIds: (
-            await resultWhileYielding(filterInSteps([...catalog.repositories()], ({ id }) => this.#isMine(id)))
-          ).map(({ id }) => id),
-          removedShardIds: shardIds.filter((id) => !isHistory(id)),
-          removedHistoryIds: shardIds.filter(isHistory),
-        }),
-        this.#partition,
-      );
+      const only = async <T>(items: Iterable<T>, isMine: (item: T) => boolean): Promise<readonly T[]> =>
+        resultWhileYielding(filterInSteps([...items], isMine));
+      await catalog.dropPartition(async () => {
+        const repositories = await only(catalog.repositories(), ({ id }) => this.#isMine(id));
+        const shards = await only(catalog.shards(), ({ record }) =>
+          record.repositoryIds.some((id) => this.#isMine(id)),
+        );
+        const histories = await only(catalog.historyShards(), ({ repositoryId }) => this.#isMine(repositoryId));
+        return {
+          removedRepositoryIds: repositories.map(({ id }) => id),
+          removedShardIds: shards.map(({ record }) => record.id),
+          removedHistoryIds: histories.map(({ id }) => id),
+        };
+      }, this.#partition);
       this.#ids.clear();
     });
   }

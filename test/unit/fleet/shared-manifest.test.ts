@@ -19,7 +19,7 @@ import { heldStates, PartitionRecords } from "../../../src/fleet/partition-recor
 import { refuseChange, sayWhoChanges } from "../../../src/fleet/held-partition.js";
 import { PartitionedManifest } from "../../../src/fleet/partitioned-manifest.js";
 import { Replica, type ReplicaServices } from "../../../src/fleet/replica.js";
-import { SharedManifest } from "../../../src/fleet/shared-manifest.js";
+import { liveByPartition, SharedManifest } from "../../../src/fleet/shared-manifest.js";
 import type { SymbolRecord } from "../../../src/model/shard-record.js";
 import { testRepository } from "../../support/engine.js";
 import { record, rounds, scaled } from "../../support/full-run.js";
@@ -74,6 +74,7 @@ class TestNode implements ManifestSite {
     this.leases = leases;
     this.manifest = new SharedManifest({
       catalog: this.catalog,
+      live: liveByPartition(this.catalog).get(part.partition) ?? [],
       records: this.records,
       leases: this.leases,
       log: silentLog(),
@@ -917,11 +918,22 @@ t.test("a node holds what the plan says, takes what nobody has, and drops the re
   t.match(second.refusalIn(0).message, /^this node does not have this part of the index \(partition 0\)/);
   t.match(second.refusalIn(1).message, /^node a changes the index/);
 
+  const shards = (): readonly number[] => a.catalog.shards().map(({ record }) => record.id);
+  for (const [partition, id] of [
+    [0, 1],
+    [1, 2],
+  ] as const) {
+    const repositoryIds = [a.catalog.repositoryByName(inside(partition)[0] ?? "")?.id ?? 0];
+    const shard = { id, storedBytes: 1, contentBytes: 1, documentCount: 1, repositoryIds };
+    await a.manifest.publish(() => ({ addedShards: [shard] }));
+  }
+  t.strictSame(shards(), [1, 2]);
   await database.query("delete from copy where node = 'a' and partition = 1");
   await until("the one that still has it owns it", () => b.owned.join() === "1,2");
   await until("what is not wanted is gone", () => a.names.length === inside(0).length);
   t.strictSame(a.names, inside(0));
   t.strictSame(a.owned, [0], "what nobody has moved stays");
+  t.strictSame(shards(), [1]);
   t.same(a.catalog.positionIn(1), { version: 0, flipId: "" });
   t.ok(owned.includes(false));
   const [moved = ""] = inside(1);
@@ -930,6 +942,7 @@ t.test("a node holds what the plan says, takes what nobody has, and drops the re
   await hold("a", 1, 2);
   await until("it fetches it again", () => a.names.length === manyNames.length);
   t.equal(a.catalog.repositoryByName(moved)?.stars, 3);
+  t.equal(shards().length, 2);
   await second.close();
   await until("who is there owns everything", () => a.owned.length === 3);
 });
