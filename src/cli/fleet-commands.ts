@@ -1,4 +1,5 @@
 import { Option, type Command } from "commander";
+import type { FleetShape } from "../fleet/fleet-records.js";
 import { print, wholeNumber } from "./terminal/command-options.js";
 
 function configOption(): Option {
@@ -14,19 +15,21 @@ export function addFleet(program: Command): void {
     .command("init")
     .addOption(configOption())
     .addOption(
-      new Option("--partitions <number>", "into how many parts the index is divided, for ever")
-        .default(1)
-        .argParser(wholeNumber(1, 4_096)),
+      new Option(
+        "--partitions <number>",
+        "into how many parts the index of a new fleet is divided, for ever; 1 if it is not given",
+      ).argParser(wholeNumber(1, 4_096)),
     )
     .addOption(
-      new Option("--copies <number>", "how many nodes have a copy of each part; 0 for all nodes")
-        .default(0)
-        .argParser(wholeNumber(0, 64)),
+      new Option(
+        "--copies <number>",
+        "how many nodes have a copy of each part; 0 for all nodes, as if it is not given. May be changed",
+      ).argParser(wholeNumber(0, 64)),
     )
     .description(
       "Make the fleet in an empty database, and try the place for its objects. Once for all nodes; it may be repeated.",
     )
-    .action(async ({ config, partitions, copies }: { config: string; partitions: number; copies: number }) => {
+    .action(async ({ config, partitions, copies }: { config: string } & FleetShape) => {
       const { initFleet } = await import("./run-fleet.js");
       await initFleet(config, print, { partitions, copies });
     });

@@ -64,11 +64,7 @@ async function tryObjects({ fleet }: ResolvedOptions): Promise<void> {
   await objects.get(name, () => false);
 }
 
-export function initFleet(
-  configFile: string,
-  print: Print,
-  shape: FleetShape = { partitions: 1, copies: 0 },
-): Promise<void> {
+export function initFleet(configFile: string, print: Print, shape: FleetShape = {}): Promise<void> {
   return withFleet(configFile, async (database, records, options) => {
     await migrate(database, schema);
     await tryObjects(options);

@@ -40,8 +40,8 @@ export interface ServerRecord {
   readonly isSynchronous: boolean;
 }
 
-/** What is decided when a fleet is made. */
-export type FleetShape = Pick<FleetRecord, "partitions" | "copies">;
+/** What is decided when a fleet is made; what is absent stays, or is the usual. */
+export type FleetShape = Partial<Pick<FleetRecord, "partitions" | "copies">>;
 
 /** The migration from which on a fleet may have several partitions. */
 const partitionsMigration = 5;
@@ -77,25 +77,35 @@ export class FleetRecords {
   }
 
   /**
-   * Makes the fleet, unless there is one. Throws `conflict` if that has another name, or another number of partitions. Programs that know only one
-   * partition must not use the database of a fleet with several.
+   * Makes the fleet, unless there is one, with one partition and a copy of it at each node if nothing else is wanted. If there is one, the number of
+   * copies is changed, if one is given. Throws `conflict` if it has another name, or another number of partitions, and `bad-config` for copies of
+   * the only one. Programs that know only one partition must not use the database of a fleet with several.
    */
-  async init(name: string, { partitions, copies }: FleetShape = { partitions: 1, copies: 0 }): Promise<FleetRecord> {
+  async init(name: string, { partitions, copies }: FleetShape = {}): Promise<FleetRecord> {
+    const before = await this.fleet();
+    const count = partitions ?? before?.partitions ?? 1;
+    if (copies !== undefined && copies > 0 && count === 1)
+      throw new TrawlError(
+        "bad-config",
+        "an index that is not divided has a copy at each node: give --partitions, too",
+      );
     await this.#database.transaction(async (transaction) => {
       const made = await transaction.query(
         "insert into fleet (id, name, partitions, copies) values ($1, $2, $3, $4) on conflict do nothing returning 1",
-        [randomUUID(), name, partitions, copies],
+        [randomUUID(), name, count, copies ?? 0],
       );
-      if (made.length > 0 && partitions > 1)
+      if (made.length > 0 && count > 1)
         await transaction.query("update migration set needed_from = number where number = $1", [partitionsMigration]);
     });
     const fleet = await this.require(name);
-    if (fleet.partitions !== partitions)
+    if (fleet.partitions !== count)
       throw new TrawlError(
         "conflict",
-        `the fleet ${name} has ${fleet.partitions} partitions, which is for ever: ${partitions} are possible only for a new fleet`,
+        `the fleet ${name} has ${fleet.partitions} partitions, which is for ever: ${count} are possible only for a new fleet`,
       );
-    return fleet;
+    if (copies === undefined || copies === fleet.copies) return fleet;
+    await this.#database.query("update fleet set copies = $1", [copies]);
+    return { ...fleet, copies };
   }
 
   /** The fleet, which must have this name. */

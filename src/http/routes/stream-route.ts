@@ -96,7 +96,7 @@ export function streamHandler(services: StreamServices, patterns?: readonly stri
     const search = withSender(params.request, types, viewer, client, toOrigin(request), patterns);
     const changes = patterns === undefined ? wantedChanges(request, params) : params.changes;
     const isOfOneNode = changes !== undefined || params.resume !== undefined || request.headers.has("last-event-id");
-    if (isOfOneNode && services.search.fleet !== undefined) return response.reply(400, plainText, notOverNodes);
+    if (isOfOneNode && services.search.fleet?.hasAll === false) return response.reply(400, plainText, notOverNodes);
     if (search.duplicates === true && changes !== undefined)
       return response.reply(400, plainText, "duplicates=1 cannot be combined with since or watch\n");
     if (
@@ -142,7 +142,7 @@ function refuse(response: HttpResponse, { status, retryAfterSeconds, message }: 
 }
 
 const notOverNodes =
-  "since, watch and resume are not available where the repositories are on several nodes (fleet.nodes): search without them\n";
+  "since, watch and resume are not available where the repositories are on several nodes: search without them\n";
 
 /** Starts a stream, which has all events. */
 function begin(

@@ -98,6 +98,6 @@ export function requireSpreadable({ since, duplicates, patterns }: SearchRequest
 function unavailable(subject: string): TrawlError {
   return new TrawlError(
     "not-implemented",
-    `${subject} not available where the repositories are on several nodes (fleet.nodes): search without, or ask a host that has all of them`,
+    `${subject} not available where the repositories are on several nodes: search without, or ask a host that has all of them`,
   );
 }
