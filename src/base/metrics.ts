@@ -337,13 +337,13 @@ export const metricTable = {
     kind: "gauge",
     name: "trawl_fleet_owner",
     labels: [],
-    help: "Whether this node fetches and indexes for its fleet: 1 if it does, otherwise 0. Only with fleet.database.",
+    help: "Partitions that this node fetches and indexes for its fleet: 0 or 1 where the index is not divided. Only with fleet.database.",
   },
   fleetVersion: {
     kind: "gauge",
     name: "trawl_fleet_version",
     labels: [],
-    help: "Changes of the index that this node has made or followed. Only with fleet.database.",
+    help: "Changes that the copies of this node have, of all its partitions together. Only with fleet.database.",
   },
   fleetVersionsBehind: {
     kind: "gauge",

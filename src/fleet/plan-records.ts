@@ -152,14 +152,16 @@ export class PlanRecords {
   /** All nodes, with where they are reached, and of which partitions they have copies that answer searches. */
   async holders(): Promise<readonly HoldingNode[]> {
     const rows = await this.#database.query(
-      `select n.name, n.address, coalesce(array_agg(c.partition order by c.partition) filter (where c.state <> 'loading'), '{}') as partitions
+      `select n.name, n.address, coalesce(array_agg(c.partition order by c.partition) filter (where c.state <> 'loading'), '{}') as partitions,
+         array(select p.id from partition p where split_part(p.holder, '/', 1) = n.name and p.until > clock_timestamp() order by p.id) as owned
        from node n left join copy c on c.node = n.id group by n.id order by n.name limit $1`,
       [nodesMax],
     );
     return rows.map((row) => ({
       name: String(row["name"]),
       address: String(row["address"]),
-      partitions: Array.isArray(row["partitions"]) ? row["partitions"].map(Number) : [],
+      partitions: toNumbers(row["partitions"]),
+      owned: toNumbers(row["owned"]),
     }));
   }
 
@@ -216,6 +218,10 @@ export class PlanRecords {
     if (rows.length > 0) void this.#database.hint().catch(() => undefined);
     return rows.length > 0;
   }
+}
+
+function toNumbers(value: unknown): readonly number[] {
+  return Array.isArray(value) ? value.map(Number) : [];
 }
 
 /** Of the reason why nothing is planned. */

@@ -32,8 +32,8 @@ export interface SharedIndexServices extends ObjectTaskServices {
   readonly leaseMs: number;
   /** Where other nodes reach this one; "" if they need not. */
   readonly address?: () => string;
-  /** Called once a second with all nodes and what they hold, if there are several partitions. */
-  readonly onHolders?: (nodes: readonly HoldingNode[]) => void;
+  /** Called once a second with all nodes and what they hold; absent where nodes do not ask one another. */
+  readonly onHolders?: ((nodes: readonly HoldingNode[]) => void) | undefined;
   readonly catalog: Catalog;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -138,8 +138,8 @@ export class SharedIndex {
   }
 
   async #lookAtHolders(plans: PlanRecords): Promise<void> {
-    const { onHolders, catalog } = this.#services;
-    if (onHolders !== undefined && catalog.partitions.count > 1) onHolders(await plans.holders());
+    const { onHolders } = this.#services;
+    if (onHolders !== undefined) onHolders(await plans.holders());
   }
 
   /** Begins to follow, and to take part in the planning. */

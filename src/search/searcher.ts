@@ -322,7 +322,7 @@ export class Searcher {
     if (request.since !== undefined) requireComparable(plan);
     if (request.groups !== undefined) requireCountable(plan, request.groups.by);
     if (request.refusesOwners === true) requireNoOwners(plan, request.query);
-    const fleet = request.isForAllNodes === true && this.fleet?.hasAll === false ? this.fleet : undefined;
+    const fleet = this.#findFleet(plan, request, snapshot !== undefined);
     if (fleet !== undefined) {
       fleet.requireSearchable(request);
       begin({ plan, fleet });
@@ -348,6 +348,15 @@ export class Searcher {
     } finally {
       if (!isTaken) view.release();
     }
+  }
+
+  /** The nodes that are to be asked; undefined if this one searches alone. What several cannot answer, one that has everything does. */
+  #findFleet(plan: SearchPlan, request: SearchRequest, isRepeatable: boolean): SearchFleet | undefined {
+    const { fleet } = this;
+    if (request.isForAllNodes !== true || fleet === undefined || fleet.searchesHere(plan)) return undefined;
+    const { since, duplicates, patterns } = request;
+    const isForOne = isRepeatable || since !== undefined || duplicates === true || patterns !== undefined;
+    return isForOne && fleet.hasAll ? undefined : fleet;
   }
 
   /**
@@ -471,7 +480,7 @@ export class Searcher {
       openSources: (search, root) => [new LocalSource(search, choice, environment, root)],
       countResults,
     };
-    return this.fleet?.hasAll !== false ? here : { ...here, isAlone: true, countResults: undefined };
+    return this.fleet?.searchesHere(plan) !== false ? here : { ...here, isAlone: true, countResults: undefined };
   }
 
   /** A search of which this node is the coordinator. */

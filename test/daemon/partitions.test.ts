@@ -2,6 +2,7 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import t from "tap";
 import { Partitions } from "../../src/catalog/partitions.js";
 import { fleetStatus, initFleet, joinFleet } from "../../src/cli/run-fleet.js";
@@ -67,6 +68,17 @@ class Node {
     return [...new Set(found.map((one) => one.split(":")[0]))].sort().join();
   }
 }
+
+/** The match objects of a search, with what is the same at all nodes, sorted. */
+async function findMatches(node: Node, query: string): Promise<readonly string[]> {
+  const events = await node.running.stream(query);
+  const matches = events.flatMap(({ name, data }) =>
+    name === "matches" ? (JSON.parse(data) as readonly object[]) : [],
+  );
+  return matches.map((match) => JSON.stringify({ ...match, repoLastFetched: undefined })).sort();
+}
+
+const queries = ["needle", "two or other", "type:repo host", "select:repo needle", "file:b.txt", "type:commit commit"];
 
 class Site {
   constructor(
@@ -150,7 +162,10 @@ t.test("three nodes divide three partitions, and each finds everything", { skip 
   const [first] = started;
   if (first === undefined) throw new RangeError("there are nodes");
   await initFleet(first.config, () => undefined, { partitions: partitionCount, copies: 2 });
-  t.match(await runCommand("fleet", "init", "--config", first.config), { exitCode: 2, err: /has 3 partitions/ });
+  const init = (...args: readonly string[]): ReturnType<typeof runCommand> =>
+    runCommand("fleet", "init", "--config", first.config, ...args);
+  t.match(await init("--partitions", "4"), { exitCode: 2, err: /has 3 partitions, which is for ever/ });
+  t.match(await init("--copies", "2"), { exitCode: 0 });
   for (const { config } of started) await joinFleet(config, false, () => undefined);
   await Promise.all(started.map((node) => node.start()));
   await until("each node owns one partition", async () => isSettled(await fleet.places(), 3));
@@ -165,6 +180,14 @@ t.test("three nodes divide three partitions, and each finds everything", { skip 
     const [name = ""] = names;
     t.equal(await node.found(`repo:^${name}$ needle`), name);
     t.equal((await node.running.search("needle count:5")).found.length, 5);
+  }
+  for (const query of queries) {
+    let found: readonly (readonly string[])[] = [];
+    const describe = (): string => `${query} has equal results at all nodes: ${JSON.stringify(found, null, 1)}`;
+    await until(describe, async () => {
+      found = await Promise.all(started.map((node) => findMatches(node, query)));
+      return found.every((one) => one.length >= names.length && isDeepStrictEqual(one, found[0]));
+    });
   }
   t.match(await runCommand("fleet", "status", "--config", first.config), {
     out: /^fleet test: 3 nodes, 3 partitions, 2 copies of each, .*\n(?:.*\n)*a {2}up, fetches and indexes 1 of 2 partitions {2}has everything/,

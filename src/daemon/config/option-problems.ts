@@ -69,7 +69,14 @@ export function findOptionProblems(options: OptionValues, mayReadFiles: boolean)
     ["fleet.objects", () => readObjectOptions(fleet, mayReadFiles)],
     ["fleet.nodes", () => fleet.node === "" || fleet.database !== "" || readFleetNodes({ ...fleet, replicas: [] })],
     ["fleet.replicas", () => fleet.node === "" || fleet.database !== "" || readReplicas(fleet)],
-    ["fleet.node", () => fleet.node === "" || fleet.database !== "" || !mayReadFiles || readFleetIdentity(fleet)],
+    [
+      "fleet.node",
+      () =>
+        fleet.node === "" ||
+        (fleet.database !== "" && fleet.listen === "") ||
+        !mayReadFiles ||
+        readFleetIdentity(fleet),
+    ],
     ["mcp.clientNetworks", () => new ClientDocuments(options.mcp.clientNetworks, "")],
     ["mcp.tools.disabled", () => checkDisabledTools(options)],
     ["webhooks.secrets", () => readWebhookSecrets(options.webhooks.secrets, mayReadFiles)],

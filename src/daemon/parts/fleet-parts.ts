@@ -1,10 +1,9 @@
 import { TrawlError } from "../../base/errors.js";
 import type { Catalog } from "../../catalog/catalog.js";
-import type { Partitions } from "../../catalog/partitions.js";
 import type { Log } from "../../base/log.js";
 import type { Metrics } from "../../base/metrics.js";
 import type { SharedIndex } from "../../fleet/shared-index.js";
-import type { PartitionNodes } from "../../search/fleet/partition-nodes.js";
+import type { PartitionNodes, PartitionNodesSettings } from "../../search/fleet/partition-nodes.js";
 import type { Searcher } from "../../search/searcher.js";
 import { splitAddress } from "../config/config.js";
 import { readDatabaseOptions, readFleetIdentity, readFleetNodes, readObjectOptions } from "../config/fleet-options.js";
@@ -32,10 +31,16 @@ export async function joinFleet(
   const { fleet, workers } = options;
   if (fleet.node === "") return undefined;
   if (fleet.database !== "") {
-    const searchable = (): readonly number[] => later?.replica?.searchable ?? [];
-    return catalog.partitions.count === 1
-      ? undefined
-      : joinPartitions(options, searcher, catalog.partitions, searchable, log, metrics);
+    // Where each node has the whole index, nodes ask one another only for what needs mirrors, and need not.
+    if (catalog.partitions.count === 1 && fleet.listen === "") return undefined;
+    const held = {
+      partitions: catalog.partitions,
+      // A node that has the whole index searches it as it is, also if it cannot follow.
+      searchable: () =>
+        catalog.partitions.count === 1 && catalog.position.version > 0 ? [0] : (later?.replica?.searchable ?? []),
+      owned: () => later?.replica?.changed ?? new Set<number>(),
+    };
+    return joinPartitions(options, searcher, held, log, metrics);
   }
   const { FleetNodes } = await import("../../search/fleet/fleet-nodes.js");
   const { nodes, replicas, listen } = readFleetNodes(fleet);
@@ -61,22 +66,20 @@ export async function joinFleet(
 async function joinPartitions(
   { fleet, workers }: ResolvedOptions,
   searcher: Searcher,
-  partitions: Partitions,
-  searchable: () => readonly number[],
+  held: Pick<PartitionNodesSettings, "partitions" | "searchable" | "owned">,
   log: Log,
   metrics: Metrics,
 ): Promise<JoinedFleet> {
   if (fleet.listen === "")
     throw new TrawlError(
       "bad-config",
-      `fleet.listen: it is needed, because the fleet has ${partitions.count} partitions: nodes ask one another`,
+      `fleet.listen: it is needed, because the fleet has ${held.partitions.count} partitions: nodes ask one another`,
     );
   const { PartitionNodes } = await import("../../search/fleet/partition-nodes.js");
   const { host, port } = splitAddress(fleet.listen);
   const nodes = new PartitionNodes({
     identity: readFleetIdentity(fleet),
-    partitions,
-    searchable,
+    ...held,
     listenHost: host,
     listenPort: port,
     version: programVersion(),
@@ -87,7 +90,7 @@ async function joinPartitions(
   });
   const bound = await nodes.start();
   searcher.fleet = nodes;
-  log.info({ node: fleet.node, partitions: partitions.count, port: bound }, "this is a node of a fleet");
+  log.info({ node: fleet.node, partitions: held.partitions.count, port: bound }, "this is a node of a fleet");
   const address = fleet.address || `${host.includes(":") ? `[${host}]` : host}:${bound}`;
   return { stop: () => nodes.stop(), partitions: { nodes, address } };
 }
@@ -156,7 +159,7 @@ export async function openSharedIndex(
     program: programVersion(),
     leaseMs: fleet.leaseSeconds * 1000,
     address: () => joined?.partitions?.address ?? "",
-    onHolders: (nodes) => joined?.partitions?.nodes.update(nodes),
+    onHolders: joined?.partitions && ((nodes) => joined.partitions?.nodes.update(nodes)),
     catalog,
     pool: threads.ingest,
     shardIds: sync.shards.shardIds,

@@ -67,6 +67,10 @@ export class FleetNodes implements SearchFleet {
 
   readonly hasAll = false;
 
+  searchesHere(): boolean {
+    return false;
+  }
+
   /** Resolves with the port. Rejects with `conflict` if the address is in use. */
   start(): Promise<number> {
     this.#comparing = callEvery(compareMs, () => void this.compareReplicas());

@@ -7,7 +7,8 @@ import type { SearchRequest } from "../../model/search-request.js";
 import { windowBytesMax } from "../../wire/connection.js";
 import type { FrameReceiver } from "../../wire/frame-channel.js";
 import { closedFrameChannel, type NodeAddress, NodeClient } from "../../wire/node-client.js";
-import { isAscii } from "../../query/plan/plan.js";
+import { isAscii, type SearchPlan } from "../../query/plan/plan.js";
+import { searchesHistory } from "../history/history-choice.js";
 import type { SearchFleet } from "../source/search-fleet.js";
 import type { SearchSource, SourcedSearch, SourceRoot } from "../source/search-source.js";
 import { leafCredit, openGroups, requireSpreadable, type SourceGroup } from "./fleet-sources.js";
@@ -20,12 +21,16 @@ import type { RemoteNode } from "./remote-source.js";
 export interface HoldingNode extends NodeAddress {
   /** Those of which it has a copy that answers searches, in order. */
   readonly partitions: readonly number[];
+  /** Those that it owns, and so has mirrors of. */
+  readonly owned: readonly number[];
 }
 
 export interface PartitionNodesSettings extends LeafServerSettings {
   readonly partitions: Partitions;
   /** Those that this node can search at this moment, in order. */
   readonly searchable: () => readonly number[];
+  /** Those that this node owns. */
+  readonly owned: () => ReadonlySet<number>;
   readonly metrics: Pick<Metrics, "fleetSearchesRunning" | "fleetFailovers" | "fleetNodeUp">;
 }
 
@@ -49,14 +54,17 @@ interface Group {
 /** Partitions by who is asked for them: as of one moment, for all searches. */
 interface Route {
   readonly own: Group;
+  /** All that this node can search. */
+  readonly held: readonly number[];
   readonly groups: readonly Group[];
   /** Those that no node has. */
   readonly missing: readonly number[];
 }
 
 /**
- * The nodes of a fleet with several partitions, as one of them sees it. For each partition exactly one node is asked: this one if it
- * has it; otherwise the first by a hash of partition and node, so that a text is in the page cache of one node and not of two.
+ * The nodes of a fleet with a database, as one of them sees it. For each partition exactly one node is asked: this one if it
+ * has it; otherwise the first by a hash of partition and node, so that a text is in the page cache of one node and not of two. What
+ * needs mirrors is asked of the owner, which alone has them, and only if that is lost of others, which say what they lack.
  */
 export class PartitionNodes implements SearchFleet {
   readonly #settings: PartitionNodesSettings;
@@ -65,7 +73,10 @@ export class PartitionNodes implements SearchFleet {
   readonly #clients = new Map<string, { readonly address: string; readonly client: NodeClient }>();
   /** The other nodes that have each partition, in the order in which they are asked. */
   #holders = new Map<number, readonly string[]>();
-  #route: Route | undefined;
+  /** The node that owns each partition, if it is another one. */
+  #owners = new Map<number, string>();
+  /** By whether mirrors are needed. */
+  readonly #routes = new Map<boolean, Route>();
   /** Ids of repositories are those of the fleet. */
   readonly idBase = 0;
 
@@ -92,7 +103,7 @@ export class PartitionNodes implements SearchFleet {
     const others = nodes.filter(({ name }) => name !== identity.node);
     if (isDeepStrictEqual(others, this.#nodes)) return;
     this.#nodes = others;
-    this.#route = undefined;
+    this.#routes.clear();
     const wanted = new Map(this.#nodes.map(({ name, address }) => [name, address]));
     for (const [name, { client, address }] of this.#clients) {
       if (wanted.get(name) === address) continue;
@@ -108,11 +119,20 @@ export class PartitionNodes implements SearchFleet {
       const client = new NodeClient({ name, address }, identity, version, log, true, onConnection, windowBytes);
       this.#clients.set(name, { address, client });
     }
-    this.#holders = orderHolders(this.#nodes.filter(({ name }) => this.#clients.has(name)));
+    const reachable = this.#nodes.filter(({ name }) => this.#clients.has(name));
+    this.#holders = orderHolders(reachable);
+    this.#owners = new Map(
+      reachable.flatMap(({ name, owned }) => owned.map((partition) => [partition, name] as const)),
+    );
   }
 
   get hasAll(): boolean {
     return this.#settings.searchable().length === this.#settings.partitions.count;
+  }
+
+  searchesHere(plan: SearchPlan): boolean {
+    const { partitions, owned } = this.#settings;
+    return this.hasAll && (!needsMirrors(plan) || owned().size === partitions.count);
   }
 
   locate(repositoryId: number): { readonly node: string; readonly id: number | undefined } {
@@ -137,32 +157,41 @@ export class PartitionNodes implements SearchFleet {
   }
 
   /** Computed anew when something has changed. */
-  #findRoute(): Route {
-    const own = this.#settings.searchable();
-    const known = this.#route;
-    if (known !== undefined && isDeepStrictEqual(known.own.numbers, own)) return known;
-    const isOwn = new Set(own);
+  #findRoute(areMirrorsNeeded: boolean): Route {
+    const { searchable, owned, partitions, identity } = this.#settings;
+    const held = searchable();
+    const owns = owned();
+    const own = areMirrorsNeeded ? held.filter((partition) => owns.has(partition)) : held;
+    const known = this.#routes.get(areMirrorsNeeded);
+    if (known !== undefined && isDeepStrictEqual([known.own.numbers, known.held], [own, held])) return known;
+    const [isOwn, isHeld] = [new Set(own), new Set(held)];
     const groups = new Map<string, Group>();
     const missing: number[] = [];
-    for (let partition = 0; partition < this.#settings.partitions.count; partition++) {
+    for (let partition = 0; partition < partitions.count; partition++) {
       if (isOwn.has(partition)) continue;
-      const nodes = this.#holders.get(partition);
-      if (nodes === undefined) missing.push(partition);
+      const others = this.#holders.get(partition) ?? [];
+      const owner = areMirrorsNeeded ? this.#owners.get(partition) : undefined;
+      const ordered = owner === undefined ? others : [owner, ...others.filter((name) => name !== owner)];
+      const nodes = isHeld.has(partition) ? [...ordered, identity.node] : ordered;
+      if (nodes.length === 0) missing.push(partition);
       else addTo(groups, nodes.join(), nodes, partition);
     }
-    const { node } = this.#settings.identity;
-    this.#route = { own: { numbers: [...own], nodes: [node] }, groups: fewer([...groups.values()]), missing };
-    return this.#route;
+    const route: Route = {
+      own: { numbers: [...own], nodes: [identity.node] },
+      held: [...held],
+      groups: fewer([...groups.values()]),
+      missing,
+    };
+    this.#routes.set(areMirrorsNeeded, route);
+    return route;
   }
 
   openSources(search: SourcedSearch, root: SourceRoot): readonly SearchSource[] {
-    const { identity, log, metrics } = this.#settings;
-    const { own, groups, missing } = only(this.#findRoute(), findWanted(search, this.#settings.partitions));
+    const { log, metrics } = this.#settings;
+    const route = this.#findRoute(needsMirrors(search.plan));
+    const { own, groups, missing } = only(route, findWanted(search, this.#settings.partitions));
     const sourceGroups: SourceGroup[] = [];
-    if (own.numbers.length > 0) {
-      const open = (receiver: FrameReceiver): Channel => this.#server.openHere(receiver);
-      sourceGroups.push(this.#toGroup(own.numbers, [{ name: identity.node, open, ...this.#findIds(own) }]));
-    }
+    if (own.numbers.length > 0) sourceGroups.push(this.#toGroup(own.numbers, this.#inOrder(own)));
     for (const group of groups) sourceGroups.push(this.#toGroup(group.numbers, this.#inOrder(group)));
     if (missing.length > 0) sourceGroups.push(this.#toGroup(missing, [this.#nobody(missing)]));
     return openGroups(search, root, sourceGroups, {
@@ -186,12 +215,19 @@ export class PartitionNodes implements SearchFleet {
   /** Those that are there come first. */
   #inOrder(group: Group): SourceGroup["nodes"] {
     const ids = this.#findIds(group);
-    const nodes = group.nodes.flatMap((name) => {
+    const nodes = group.nodes.flatMap((name): { readonly node: RemoteNode; readonly isDown: boolean }[] => {
+      if (name === this.#settings.identity.node) {
+        const open = (receiver: FrameReceiver): Channel => this.#server.openHere(receiver);
+        return [{ node: { name, open, ...ids }, isDown: false }];
+      }
       const client = this.#clients.get(name)?.client;
-      return client === undefined ? [] : [{ name, client, open: client.open.bind(client), ...ids }];
+      if (client === undefined) return [];
+      return [
+        { node: { name, open: client.open.bind(client), ...ids }, isDown: group.nodes.length > 1 && client.isDown },
+      ];
     });
-    const down = nodes.length === 1 ? [] : nodes.filter(({ client }) => client.isDown);
-    const [first, ...others] = [...nodes.filter((node) => !down.includes(node)), ...down];
+    const [up, down] = [false, true].map((isDown) => nodes.filter((one) => one.isDown === isDown));
+    const [first, ...others] = [...up, ...down].map(({ node }) => node);
     return first === undefined ? [this.#nobody(group.numbers)] : [first, ...others];
   }
 
@@ -206,15 +242,37 @@ export class PartitionNodes implements SearchFleet {
   }
 }
 
+/**
+ * Whether something of it is read from mirrors: histories, revisions that may not be indexed, and what files and commits of a repository say
+ * of it.
+ */
+function needsMirrors(plan: SearchPlan): boolean {
+  return (
+    searchesHistory(plan) ||
+    plan.resultOptions.some(({ select }) => select === "file.owners") ||
+    plan.basicQueries.some(
+      ({ repositories: { include, conditions, committedAfter }, text }) =>
+        include.some(({ revisions }) => revisions.length > 0) ||
+        conditions.length + committedAfter.length + (text?.people.length ?? 0) > 0,
+    )
+  );
+}
+
 /** The partitions that may have repositories of the search; undefined for all. A name says in which one it is. */
 function findWanted({ plan, request }: SourcedSearch, partitions: Partitions): ReadonlySet<number> | undefined {
-  const placeAll = (names: readonly string[]): ReadonlySet<number> => new Set(names.map((name) => partitions.place(name)));
+  const placeAll = (names: readonly string[]): ReadonlySet<number> =>
+    new Set(names.map((name) => partitions.place(name)));
   const wanted = new Set<number>();
   for (const { repositories } of plan.basicQueries) {
     const { among, include } = repositories;
     // Names are compared ignoring case, and of others than ASCII it is not known what that means.
-    const exact = include.flatMap(({ exactName }) => (exactName !== undefined && isAscii(exactName) ? [exactName] : []));
-    const lists = [...exact.map((name) => [name]), ...[among, request.viewer.narrowed?.repositories].flatMap((one) => (one === undefined ? [] : [one]))];
+    const exact = include.flatMap(({ exactName }) =>
+      exactName !== undefined && isAscii(exactName) ? [exactName] : [],
+    );
+    const lists = [
+      ...exact.map((name) => [name]),
+      ...[among, request.viewer.narrowed?.repositories].flatMap((one) => (one === undefined ? [] : [one])),
+    ];
     const [first, ...others] = lists.map(placeAll);
     if (first === undefined) return undefined;
     for (const partition of first) if (others.every((some) => some.has(partition))) wanted.add(partition);
@@ -227,6 +285,7 @@ function only(route: Route, wanted: ReadonlySet<number> | undefined): Route {
   if (wanted === undefined) return route;
   const cut = ({ numbers, nodes }: Group): Group => ({ numbers: numbers.filter((one) => wanted.has(one)), nodes });
   return {
+    ...route,
     own: cut(route.own),
     groups: route.groups.map(cut).filter(({ numbers }) => numbers.length > 0),
     missing: route.missing.filter((one) => wanted.has(one)),

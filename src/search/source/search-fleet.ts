@@ -10,8 +10,10 @@ export const nodesMax = 64;
 
 /** The nodes over which the repositories are spread, as the searches of this one see them. */
 export interface SearchFleet {
-  /** Whether this node has all that there is, so that the others need not be asked. */
+  /** Whether this node has copies of all that there is. */
   readonly hasAll: boolean;
+  /** Whether it can search all of it by itself, for such a search. */
+  searchesHere(plan: SearchPlan): boolean;
   /** What is added to the ids of repositories of this node, so that they are different from those of others. */
   readonly idBase: number;
   /** Which node has the repository with this id in results, and its id there if that is this node. */

@@ -194,3 +194,55 @@ t.test("a partition says who should own it, and whether that node can", { skip }
   if (lease !== undefined) await leases.release(lease);
   t.match(await records.state(), { isReleased: true });
 });
+
+t.test("who holds and owns what, for searches and for people", { skip }, async (t) => {
+  const { database, nodes, plans } = await fleet(t, ["a", "b", "c"], 3);
+  await nodes.beat("id-a", "1", 0, "", "a.example.com:7181");
+  const put = (partition: number, node: string, state: string): Promise<unknown> =>
+    database.query("insert into copy (partition, node, state) values ($1, $2, $3)", [partition, `id-${node}`, state]);
+  await put(2, "a", "ready");
+  await put(0, "a", "leaving");
+  await put(1, "a", "loading");
+  await put(1, "b", "ready");
+  const leases = new Leases(database, "partition", "a/1", 600_000);
+  const lease = await leases.claim("2");
+  await database.query("update partition set owner = 'id-b' where id = 1");
+  t.strictSame(await plans.holders(), [
+    { name: "a", address: "a.example.com:7181", partitions: [0, 2], owned: [2] },
+    { name: "b", address: "", partitions: [1], owned: [] },
+    { name: "c", address: "", partitions: [], owned: [] },
+  ]);
+  t.strictSame(await plans.places(), [
+    { id: 0, version: 0, owner: "", planned: "", copies: [{ node: "a", state: "leaving", version: 0 }] },
+    {
+      id: 1,
+      version: 0,
+      owner: "",
+      planned: "b",
+      copies: [
+        { node: "a", state: "loading", version: 0 },
+        { node: "b", state: "ready", version: 0 },
+      ],
+    },
+    { id: 2, version: 0, owner: "a", planned: "", copies: [{ node: "a", state: "ready", version: 0 }] },
+  ]);
+  if (lease !== undefined) await leases.release(lease);
+  t.match((await plans.holders())[0], { owned: [] });
+});
+
+t.test("how many partitions a fleet has is for ever, and how many copies is not", { skip }, async (t) => {
+  const database = await testDatabase(t);
+  const records = new FleetRecords(database);
+  const plans = new PlanRecords(database);
+  await t.rejects(records.init("test", { copies: 2 }), { code: "bad-config", message: /give --partitions/ });
+  const neededFrom = async (): Promise<unknown> =>
+    (await database.query("select max(needed_from) as needed from migration"))[0]?.["needed"];
+  t.equal(await neededFrom(), 2, "a fleet without partitions may be used by programs before this one");
+  t.match(await records.init("test", { partitions: 3 }), { partitions: 3, copies: 0 });
+  t.equal(await neededFrom(), 5);
+  t.match(await records.init("test", { copies: 2 }), { partitions: 3, copies: 2 });
+  t.match(await records.init("test"), { partitions: 3, copies: 2 });
+  t.equal((await plans.read(aliveMs)).copies, 2);
+  await t.rejects(records.init("test", { partitions: 4 }), { code: "conflict", message: /has 3 partitions/ });
+  await t.rejects(records.init("other"), { code: "conflict", message: /the fleet "test"/ });
+});

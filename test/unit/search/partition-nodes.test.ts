@@ -28,6 +28,7 @@ const partitionCount = 8;
 class NotingNode implements LeafServices {
   asked: (readonly number[])[] = [];
   held: readonly number[] = [];
+  owned: readonly number[] = [];
 
   repositories(): readonly [] {
     return [];
@@ -69,6 +70,7 @@ const site = shared(async (owner) => {
       identity: readIdentity("test", name, authority.issue(`URI:trawl://test/${name}`)),
       partitions: new Partitions(partitionCount),
       searchable: () => noting[i]?.held ?? [],
+      owned: () => new Set(noting[i]?.owned),
       listenHost: "127.0.0.1",
       listenPort: 0,
       version: "1",
@@ -85,19 +87,27 @@ const site = shared(async (owner) => {
 }, t);
 
 /** What each node holds, and what the map says, which may be older. */
-async function arrange(held: readonly (readonly number[])[], told = held): Promise<Awaited<ReturnType<typeof site>>> {
+async function arrange(
+  held: readonly (readonly number[])[],
+  told = held,
+  owned: readonly (readonly number[])[] = [],
+): Promise<Awaited<ReturnType<typeof site>>> {
   const all = await site();
   const map: HoldingNode[] = names.map((name, i) => ({
     name,
     address: all.addresses[i] ?? "",
     partitions: told[i] ?? [],
+    owned: owned[i] ?? [],
   }));
-  for (const [i, one] of all.noting.entries()) [one.held, one.asked] = [held[i] ?? [], []];
+  for (const [i, one] of all.noting.entries()) [one.held, one.owned, one.asked] = [held[i] ?? [], owned[i] ?? [], []];
   for (const node of all.nodes) node.update(map);
   return all;
 }
 
-async function search(node: PartitionNodes | undefined, query = "type:path needle"): Promise<{ failures: string; excluded: readonly string[] }> {
+async function search(
+  node: PartitionNodes | undefined,
+  query = "type:path needle",
+): Promise<{ failures: string; excluded: readonly string[] }> {
   if (node === undefined) throw new RangeError("there is no such node");
   const plan = planQuery(query, "keyword", contexts);
   const request = { ...ownRequest(query, operatorViewer, ""), receipt: "none" } as const;
@@ -205,7 +215,11 @@ t.test("what no node has is named by its partitions, and the rest is searched", 
 });
 
 t.test("a query with names asks only for their partitions", async (t) => {
-  const { nodes, noting } = await arrange([[0, 1], [2, 3, 4], [4, 5, 6]]);
+  const { nodes, noting } = await arrange([
+    [0, 1],
+    [2, 3, 4],
+    [4, 5, 6],
+  ]);
   const partitions = new Partitions(partitionCount);
   const find = (partition: number): string =>
     Array.from({ length: 1000 }, (_, i) => `host/a${i}`).find((name) => partitions.place(name) === partition) ?? "";
@@ -227,6 +241,36 @@ t.test("a query with names asks only for their partitions", async (t) => {
     for (const one of noting) one.asked = [];
     t.match((await search(nodes[0], query)).failures, query.includes("or other") ? "" : /partition 7/, query);
   }
+});
+
+t.test("what needs mirrors is asked of owners, and of others if these are lost", async (t) => {
+  const all = Array.from({ length: partitionCount }, (_, number) => number);
+  const { nodes, noting } = await arrange([all, all, []], [all, all, []], [[0, 1], [2, 3, 4, 5], []]);
+  const [first, , last] = nodes;
+  const asked = async (node: PartitionNodes | undefined, query: string): Promise<readonly (readonly number[])[]> => {
+    for (const one of noting) one.asked = [];
+    await search(node, query);
+    return noting.map((one) => one.asked.flat().sort());
+  };
+  const owners = [
+    [0, 1, 6, 7],
+    [2, 3, 4, 5],
+  ];
+  for (const query of ["type:commit needle", "type:diff needle", "repo:host@v1 needle", "repo:has.path(x) needle"]) {
+    const plan = planQuery(query, "keyword", contexts);
+    t.equal(first?.searchesHere(plan), false, query);
+    const found = await asked(first, query);
+    t.strictSame(found.flat().sort(), all, query);
+    t.strictSame(found[0]?.slice(0, 2), owners[0]?.slice(0, 2));
+    for (const number of owners[1] ?? []) t.ok(found[1]?.includes(number));
+    const outside = await asked(last, query);
+    t.strictSame(outside.flat().sort(), all, query);
+    for (const i of [0, 1]) for (const number of (owners[i] ?? []).slice(0, 2)) t.ok(outside[i]?.includes(number));
+  }
+  t.equal(first?.searchesHere(planQuery("needle", "keyword", contexts)), true);
+  // Nobody owns anything, and the other one lacks it.
+  await arrange([all, [], []], [all, all, []]);
+  t.strictSame(await asked(first, "type:commit needle"), [all, [], []]);
 });
 
 t.test("a node that is gone is not waited for while another one has what it has", async (t) => {
