@@ -403,6 +403,8 @@ export class SharedManifest implements Manifest {
     await eachAtOnce([...(change.symbols ?? [])], async ([id, record]) => {
       if (record !== undefined) await shards.bringSymbols(id, record);
     });
+    const found = catalog.findPartition(change);
+    if (found !== undefined && found !== this.#partition) throw this.#foreign(`change ${position.version}`);
     const repositories = await resultWhileYielding(mapInSteps(change.repositories ?? [], withoutErrors));
     await catalog.follow(
       () => {
@@ -429,6 +431,7 @@ export class SharedManifest implements Manifest {
       for (const { id } of someRepositories) ids.add(id);
       for (const one of someShards) found.set(one.name, one);
     });
+    if (repositories.some(({ id }) => !this.#isMine(id))) throw this.#foreign("a repository");
     const position = { version: state?.version ?? 0, flipId: state?.flipId ?? "" };
     log.warn({ partition: records.partition, before, after: position }, "the manifest was read anew");
     const removed = await resultWhileYielding(filterInSteps([...this.#ids], ([name]) => !found.has(name)));
@@ -499,6 +502,14 @@ export class SharedManifest implements Manifest {
     for (const [name] of removed) this.#ids.delete(name);
     await resultWhileYielding(eachInSteps(names, ([name, id]) => void this.#ids.set(name, id)));
     shards.keep(found.keys());
+  }
+
+  /** What must not be applied: other copies of the other partition would not have it. */
+  #foreign(what: string): TrawlError {
+    return new TrawlError(
+      "storage",
+      `the database has ${what} of partition ${this.#partition} that is about another one`,
+    );
   }
 
   /** All that the database keeps of a flip. */

@@ -818,6 +818,19 @@ t.test("a change is published in the partition that it is about", { skip }, asyn
     await t.rejects(other.add(name), { code: "conflict" }, "of another node");
     await owner.add(name);
   }
+  const [elsewhere = ""] = inside(2);
+  const shard = {
+    id: 1,
+    storedBytes: 1,
+    contentBytes: 1,
+    documentCount: 1,
+    repositoryIds: [b.catalog.repositoryByName(elsewhere)?.id ?? 0],
+  };
+  await t.rejects(
+    a.manifest.publish(() => ({ addedShards: [shard] })),
+    { code: "conflict" },
+  );
+  t.strictSame(a.parts[2]?.stored, [], "nothing is stored for another node");
   t.strictSame(a.names, [...inside(0), ...inside(1)].sort());
   const [first = "", second = ""] = [inside(0)[0], inside(1)[0]];
   const two = [first, second].map((name) => ({ ...a.catalog.repositoryByName(name)!, stars: 7 }));
@@ -855,6 +868,64 @@ t.test("a change is published in the partition that it is about", { skip }, asyn
     { code: "conflict" },
   );
   t.equal(b.catalog.repositoryByName(first)?.stars, 99);
+});
+
+t.test("a flip that is followed while its answer is on the way is made once", { skip }, async (t) => {
+  const { schema } = await testDatabase(t);
+  const database = await disturbed(t, schema);
+  const a = new PartitionedSite(database, "a", 2);
+  for (const { manifest } of a.parts) await manifest.claim();
+  const { partitions } = a.catalog;
+  await a.add("host/0");
+  const { id = 0 } = a.catalog.repositoryByName("host/0") ?? {};
+  const part = a.parts[partitions.find(id)];
+  if (part === undefined) throw new RangeError("there are two");
+  let answer: () => void = () => undefined;
+  let isMade = false;
+  database.disturb = async (sql, run) => {
+    const result = await run();
+    if (!sql.startsWith("with flipped")) return result;
+    isMade = true;
+    await new Promise<void>((resolve) => (answer = resolve));
+    return result;
+  };
+  const shard = { id: 1, storedBytes: 1, contentBytes: 1, documentCount: 1, repositoryIds: [id] };
+  const published = a.manifest.publish(() => ({ addedShards: [shard] }));
+  await until("the database has made it", () => isMade);
+  const followed = part.manifest.follow();
+  await until("it is followed", () => part.brought.length > 0);
+  answer();
+  await Promise.all([published, followed]);
+  t.strictSame(
+    a.catalog.shards().map(({ record }) => record.id),
+    [1],
+  );
+  t.equal(part.manifest.position.version, 2);
+});
+
+t.test("what the database has in a partition, and belongs to another one, is not applied", { skip }, async (t) => {
+  const database = await testDatabase(t);
+  const [a, b, late] = ["a", "b", "c"].map((name) => new PartitionedSite(database, name, 2)) as [
+    PartitionedSite,
+    PartitionedSite,
+    PartitionedSite,
+  ];
+  for (const { manifest } of a.parts) await manifest.claim();
+  const [first = "", second = ""] = manyNames.filter((name) => a.catalog.partitions.place(name) === 0);
+  await a.add(first);
+  await a.add(second);
+  const [mine] = a.parts;
+  const { id = 0 } = a.catalog.repositoryByName(first) ?? {};
+  const refused = { code: "storage", message: /of partition 0 that is about another one/ };
+  await database.query("update flip set change = replace(change, $1, $2) where version = 1", [
+    `"id":${id}`,
+    `"id":${id + 1}`,
+  ]);
+  await t.rejects(b.parts[0]?.manifest.follow() ?? Promise.resolve(), refused);
+  await mine?.records.forget(1_000);
+  await database.query("update repository set id = id + 1");
+  await t.rejects(late.parts[0]?.manifest.follow() ?? Promise.resolve(), refused);
+  t.strictSame([b.names, late.names], [[], []]);
 });
 
 t.test("the answer to a flip of one of several partitions is lost", { skip }, async (t) => {
