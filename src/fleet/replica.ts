@@ -133,6 +133,13 @@ export class Replica {
     return this.#partitions.filter(({ manifest }) => manifest.position.version > 0).map(({ number }) => number);
   }
 
+  /** Those that it has as they were before its start, or before something could not be followed: better than nothing. */
+  get outdated(): readonly number[] {
+    return this.#partitions
+      .filter(({ manifest, isWanted, hasFollowed }) => isWanted && !hasFollowed && manifest.position.version > 0)
+      .map(({ number }) => number);
+  }
+
   /**
    * Whether it has had all that the database had, at a moment since its start, of what it should have; or has something, and the database
    * cannot be asked.

@@ -38,6 +38,7 @@ export async function joinFleet(
       // A node that has the whole index searches it as it is, also if it cannot follow.
       searchable: () =>
         catalog.partitions.count === 1 && catalog.position.version > 0 ? [0] : (later?.replica?.searchable ?? []),
+      outdated: () => later?.replica?.outdated ?? [],
       owned: () => later?.replica?.changed ?? new Set<number>(),
     };
     return joinPartitions(options, searcher, held, log, metrics);
@@ -66,7 +67,7 @@ export async function joinFleet(
 async function joinPartitions(
   { fleet, workers }: ResolvedOptions,
   searcher: Searcher,
-  held: Pick<PartitionNodesSettings, "partitions" | "searchable" | "owned">,
+  held: Pick<PartitionNodesSettings, "partitions" | "searchable" | "outdated" | "owned">,
   log: Log,
   metrics: Metrics,
 ): Promise<JoinedFleet> {

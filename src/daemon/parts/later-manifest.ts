@@ -9,7 +9,9 @@ import type { ShardRecord } from "../../model/shard-record.js";
 /** The manifest of a node whose fleet has a database, which is opened after everything else was made. */
 export class LaterManifest implements Manifest {
   manifest: Manifest | undefined;
-  replica: Pick<Replica, "isOwner" | "hasFollowed" | "hasSeenAll" | "searchable" | "changed" | "refusalIn"> | undefined;
+  replica:
+    | Pick<Replica, "isOwner" | "hasFollowed" | "hasSeenAll" | "searchable" | "outdated" | "changed" | "refusalIn">
+    | undefined;
 
   /** Opened with the manifest. */
   restore: RestoreShard = () => Promise.reject(new TrawlError("overloaded", "the daemon is starting"));

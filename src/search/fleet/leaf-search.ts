@@ -70,7 +70,7 @@ export interface LeafEnvironment {
   readonly idBase: number;
   readonly log: Log;
   /** Throws `not-found` if this node does not have all of these partitions. Absent where nodes have repositories of their own. */
-  readonly requirePartitions?: ((partitions: AskedPartitions) => void) | undefined;
+  readonly requirePartitions?: ((partitions: AskedPartitions, coordinator: string) => void) | undefined;
 }
 
 /** Of the marks of all searches for other nodes. */
@@ -303,7 +303,7 @@ export class LeafSearch implements FrameReceiver {
       const partitions = this.#ask?.partitions;
       if ((partitions === undefined) !== (requirePartitions === undefined))
         throw new TrawlError("bad-request", "nodes have repositories of their own, or partitions");
-      if (partitions !== undefined) requirePartitions?.(partitions);
+      if (partitions !== undefined) requirePartitions?.(partitions, this.#environment.coordinator);
       const numbers = partitions?.numbers;
       const chosen = await searcher.chooseHere(plan, request, timeoutMs, isWanted, this.#pinned, numbers);
       this.#isPreparing = false;

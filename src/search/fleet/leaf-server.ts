@@ -28,7 +28,7 @@ export class LeafServer {
   readonly #server: NodeServer;
   readonly #leaves = new Set<LeafSearch>();
   readonly #idBase: number;
-  readonly #requirePartitions: ((partitions: AskedPartitions) => void) | undefined;
+  readonly #requirePartitions: ((partitions: AskedPartitions, coordinator: string) => void) | undefined;
 
   /** `nodes` are the names of those that may connect, at any time; up to `nodesMax`. `idBase` is added to ids of repositories. */
   constructor(
@@ -36,7 +36,7 @@ export class LeafServer {
     nodes: () => readonly string[],
     nodesMax: number,
     idBase: number,
-    requirePartitions?: (partitions: AskedPartitions) => void,
+    requirePartitions?: (partitions: AskedPartitions, coordinator: string) => void,
   ) {
     const { identity, version, log } = settings;
     this.#settings = settings;

@@ -29,6 +29,8 @@ export interface PartitionNodesSettings extends LeafServerSettings {
   readonly partitions: Partitions;
   /** Those that this node can search at this moment, in order. */
   readonly searchable: () => readonly number[];
+  /** Those of which this node has an older copy, which it searches if no other node has one. */
+  readonly outdated: () => readonly number[];
   /** Those that this node owns. */
   readonly owned: () => ReadonlySet<number>;
   readonly metrics: Pick<Metrics, "fleetSearchesRunning" | "fleetFailovers" | "fleetNodeUp">;
@@ -54,7 +56,7 @@ interface Group {
 /** Partitions by who is asked for them: as of one moment, for all searches. */
 interface Route {
   readonly own: Group;
-  /** All that this node can search. */
+  /** All that this node can search, if nobody else does. */
   readonly held: readonly number[];
   readonly groups: readonly Group[];
   /** Those that no node has. */
@@ -83,7 +85,9 @@ export class PartitionNodes implements SearchFleet {
   constructor(settings: PartitionNodesSettings) {
     this.#settings = settings;
     const names = (): readonly string[] => this.#nodes.map(({ name }) => name);
-    this.#server = new LeafServer(settings, names, nodesMax, this.idBase, (asked) => this.#requirePartitions(asked));
+    this.#server = new LeafServer(settings, names, nodesMax, this.idBase, (asked, coordinator) =>
+      this.#requirePartitions(asked, coordinator),
+    );
   }
 
   /** Resolves with the port. Rejects with `conflict` if the address is in use. */
@@ -147,21 +151,23 @@ export class PartitionNodes implements SearchFleet {
   }
 
   /** Throws if this node cannot answer for all of them. */
-  #requirePartitions({ numbers, count }: AskedPartitions): void {
-    const { partitions, searchable } = this.#settings;
+  #requirePartitions({ numbers, count }: AskedPartitions, coordinator: string): void {
+    const { partitions, identity, searchable, outdated } = this.#settings;
     if (count !== partitions.count)
       throw new TrawlError("bad-request", `the fleet has ${partitions.count} partitions, and not ${count}`);
-    const own = new Set(searchable());
+    // Others have a newer copy, and ask nobody else if they have none.
+    const own = new Set([...searchable(), ...(coordinator === identity.node ? outdated() : [])]);
     const lacking = numbers.filter((number) => !own.has(number));
     if (lacking.length > 0) throw new TrawlError("not-found", `it does not have ${namePartitions(lacking)}`);
   }
 
   /** Computed anew when something has changed. */
   #findRoute(areMirrorsNeeded: boolean): Route {
-    const { searchable, owned, partitions, identity } = this.#settings;
-    const held = searchable();
+    const { searchable, outdated, owned, partitions, identity } = this.#settings;
+    const current = searchable();
+    const held = [...current, ...outdated()];
     const owns = owned();
-    const own = areMirrorsNeeded ? held.filter((partition) => owns.has(partition)) : held;
+    const own = areMirrorsNeeded ? current.filter((partition) => owns.has(partition)) : current;
     const known = this.#routes.get(areMirrorsNeeded);
     if (known !== undefined && isDeepStrictEqual([known.own.numbers, known.held], [own, held])) return known;
     const [isOwn, isHeld] = [new Set(own), new Set(held)];

@@ -120,6 +120,7 @@ t.test("before a node has followed the index, nobody can take a name there", asy
     isOwner: false,
     hasFollowed: true,
     searchable: [],
+    outdated: [],
     changed: new Set([1]),
     refusalIn: (partition: number) => new TrawlError("conflict", `partition ${partition}`),
   };

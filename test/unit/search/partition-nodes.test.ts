@@ -29,6 +29,7 @@ class NotingNode implements LeafServices {
   asked: (readonly number[])[] = [];
   held: readonly number[] = [];
   owned: readonly number[] = [];
+  outdated: readonly number[] = [];
 
   repositories(): readonly [] {
     return [];
@@ -70,6 +71,7 @@ const site = shared(async (owner) => {
       identity: readIdentity("test", name, authority.issue(`URI:trawl://test/${name}`)),
       partitions: new Partitions(partitionCount),
       searchable: () => noting[i]?.held ?? [],
+      outdated: () => noting[i]?.outdated ?? [],
       owned: () => new Set(noting[i]?.owned),
       listenHost: "127.0.0.1",
       listenPort: 0,
@@ -99,7 +101,8 @@ async function arrange(
     partitions: told[i] ?? [],
     owned: owned[i] ?? [],
   }));
-  for (const [i, one] of all.noting.entries()) [one.held, one.owned, one.asked] = [held[i] ?? [], owned[i] ?? [], []];
+  for (const [i, one] of all.noting.entries())
+    [one.held, one.owned, one.outdated, one.asked] = [held[i] ?? [], owned[i] ?? [], [], []];
   for (const node of all.nodes) node.update(map);
   return all;
 }
@@ -271,6 +274,25 @@ t.test("what needs mirrors is asked of owners, and of others if these are lost",
   // Nobody owns anything, and the other one lacks it.
   await arrange([all, [], []], [all, all, []]);
   t.strictSame(await asked(first, "type:commit needle"), [all, [], []]);
+});
+
+t.test("a copy that is outdated is searched where it is, if no other one is there", async (t) => {
+  const { nodes, noting } = await arrange([[0, 1, 2, 3], [4, 5], [6]]);
+  const [first, second] = noting;
+  if (first === undefined || second === undefined) throw new RangeError("there are nodes");
+  first.outdated = [4, 7];
+  t.strictSame(await search(nodes[0]), { failures: "", excluded: [] });
+  t.strictSame(first.asked.flat().sort(), [0, 1, 2, 3, 7]);
+  t.strictSame(second.asked.flat(), [4, 5]);
+  t.match((await search(nodes[1])).failures, /partition 7/);
+  second.held = [5];
+  first.asked = [];
+  t.strictSame(await search(nodes[0]), { failures: "", excluded: [] });
+  t.ok(first.asked.flat().includes(4), "the other one lacks it");
+  // It was not outdated a moment ago.
+  await arrange([[0, 1, 2, 3], [4, 5], [6]], [[0, 1, 2, 3, 7], [4, 5], [6]]);
+  first.outdated = [7];
+  t.match((await search(nodes[1])).failures, /^node a was not searched completely/, "others are not given it");
 });
 
 t.test("a node that is gone is not waited for while another one has what it has", async (t) => {
