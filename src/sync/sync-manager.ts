@@ -198,7 +198,7 @@ export class SyncManager {
     this.#tasks.track(this.repairs.verify(this.#services.catalog.shards(), "headers"));
     this.#tasks.track(this.historyRepairs.verifyHeaders());
     this.#hasBegun = true;
-    this.#begun = new Set(this.#services.share.partitions);
+    this.#begun = new Set(this.#services.share.partitions());
     this.#tasks.track(this.#enqueueAll(false, this.#begun));
   }
 
@@ -341,8 +341,8 @@ export class SyncManager {
    */
   pause(reason: () => TrawlError): void {
     const { share, catalog } = this.#services;
-    if (share.partitions.length === 0) this.#tasks.pause(reason);
-    this.#begun = new Set(share.partitions.filter((partition) => this.#begun.has(partition)));
+    if (share.partitions().length === 0) this.#tasks.pause(reason);
+    this.#begun = new Set(share.partitions().filter((partition) => this.#begun.has(partition)));
     this.#queue.rejectOthers();
     // The node that fetches from now on finds out what is wrong, and this one would not learn when it is over.
     catalog.forgetErrors((id) => !share.has(id));
@@ -351,12 +351,12 @@ export class SyncManager {
   /** Fetches and indexes what this node changes from now on, everything of it at first: another node may have done so until now. */
   resume(): void {
     const { share } = this.#services;
-    const gained = new Set(share.partitions.filter((partition) => !this.#begun.has(partition)));
+    const gained = new Set(share.partitions().filter((partition) => !this.#begun.has(partition)));
     if (!this.#tasks.isPaused && gained.size === 0) return;
     if (this.#tasks.isPaused) this.#tasks.resume();
     this.repairs.count();
     if (!this.#hasBegun) return;
-    this.#begun = new Set(share.partitions);
+    this.#begun = new Set(share.partitions());
     this.#tasks.track(this.#enqueueAll(true, gained));
   }
 

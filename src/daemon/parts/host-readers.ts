@@ -95,7 +95,7 @@ export class HostReaders {
   async #commit(from: string, differing: () => Repository[]): Promise<void> {
     if (differing().length === 0) return;
     const actor = { who: "trawld", sudoBy: undefined, from };
-    for (const partition of this.#share.partitions) {
+    for (const partition of this.#share.partitions()) {
       const isThere = ({ id }: Repository): boolean => this.#catalog.partitions.find(id) === partition;
       const { repositories } = await this.#manifest.publish(() => ({ repositories: differing().filter(isThere) }));
       for (const { name, readers } of repositories)

@@ -21,9 +21,7 @@ export class LaterManifest implements Manifest {
     const changed = (): ReadonlySet<number> => this.replica?.changed ?? new Set<number>();
     const starting = new TrawlError("overloaded", "the daemon is starting; try again in a moment");
     return {
-      get partitions() {
-        return [...changed()];
-      },
+      partitions: () => [...changed()],
       has: (id) => changed().has(catalog.partitions.find(id)),
       refusal: (id) => this.replica?.refusalIn(catalog.partitions.find(id)) ?? starting,
     };

@@ -73,7 +73,7 @@ async function publishConfigured(
   guard: RemovalGuard,
 ): Promise<{ repositories: Repository[] } & Omit<ConfiguredRecords, "records">> {
   const all = { repositories: [] as Repository[], kept: [] as Repository[], replaced: [] as Repository[] };
-  for (const partition of share.partitions) {
+  for (const partition of share.partitions()) {
     let found: ConfiguredRecords = { records: [], kept: [], replaced: [] };
     const { repositories } = await manifest.publish(async () => {
       const now = new Date().toISOString();

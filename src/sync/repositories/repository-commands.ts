@@ -167,7 +167,7 @@ export class RepositoryCommands {
     const { partitions } = this.#catalog;
     const all = Array.from({ length: partitions.count }, (_, partition) => partition);
     // What other nodes own this one may not know completely. The first id of a partition is the one after its number.
-    const other = all.find((partition) => !this.#share.partitions.includes(partition));
+    const other = all.find((partition) => !this.#share.partitions().includes(partition));
     if (other !== undefined && all.length > 1) throw this.#share.refusal(other + 1);
     for (const partition of all) {
       const isThere = ({ id }: Repository): boolean => partitions.find(id) === partition;
@@ -232,7 +232,7 @@ export class RepositoryCommands {
     const repository = this.#catalog.repositoryByName(name);
     if (repository !== undefined) return repository;
     const partition = this.#catalog.partitions.place(name);
-    const mayBeElsewhere = this.#catalog.partitions.count > 1 && !this.#share.partitions.includes(partition);
+    const mayBeElsewhere = this.#catalog.partitions.count > 1 && !this.#share.partitions().includes(partition);
     // The first id of a partition is the one after its number.
     if (mayBeElsewhere) throw this.#share.refusal(partition + 1);
     throw new TrawlError(

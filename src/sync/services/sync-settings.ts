@@ -48,14 +48,14 @@ export type RestoreShard = (record: ShardRecord | HistoryShardRecord, kind: "tex
 /** Which repositories this node fetches and indexes: all of them on a single host, those of its partitions in a fleet. */
 export interface OwnShare {
   /** The partitions that it changes at this moment. */
-  readonly partitions: readonly number[];
+  partitions(): readonly number[];
   has(repositoryId: number): boolean;
   /** Why it does not fetch and index this one. */
   refusal(repositoryId: number): TrawlError;
 }
 
 export const wholeShare: OwnShare = {
-  partitions: [0],
+  partitions: () => [0],
   has: () => true,
   refusal: () => new TrawlError("conflict", "another node changes this part of the index"),
 };

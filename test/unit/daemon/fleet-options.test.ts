@@ -129,6 +129,6 @@ t.test("before a node has followed the index, nobody can take a name there", asy
   later.replica = { ...replica, hasSeenAll: true };
   t.doesNotThrow(() => later.requireReaders());
   const share = later.share({ partitions: new Partitions(2) });
-  t.same([share.partitions, share.has(1), share.has(2)], [[1], false, true]);
+  t.same([share.partitions(), share.has(1), share.has(2)], [[1], false, true]);
   t.equal(share.refusal(3).message, "partition 0");
 });

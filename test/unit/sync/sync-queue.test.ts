@@ -61,9 +61,7 @@ t.test("what is in partitions of other nodes stays in the queue, and batches are
   const owned = new Set([0, 2]);
   const find = (id: number): number => (id - 1) % 3;
   const { queue } = await syncParts(t, 36, 3, {
-    get partitions() {
-      return [...owned];
-    },
+    partitions: () => [...owned],
     has: (id) => owned.has(find(id)),
     refusal: (id) => new TrawlError("conflict", `partition ${find(id)}`),
   });
