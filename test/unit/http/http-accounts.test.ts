@@ -205,7 +205,9 @@ t.test("narrow tokens: what each opens", async (t) => {
   const [narrow] = shown.filter(({ scopes }) => scopes[0] === "mcp");
   const lifetimeMs = Date.parse(narrow?.expiresAt ?? "") - Date.parse(narrow?.createdAt ?? "");
   t.ok(lifetimeMs < 91 * 86_400_000, "it expires unless asked otherwise");
-  t.match(readFileSync(join(daemon.data, "audit.log"), "utf8"), /"credential-refused".*only for mcp/);
+  await until("the refusal is recorded", () =>
+    /"credential-refused".*only for mcp/.test(readFileSync(join(daemon.data, "audit.log"), "utf8")),
+  );
 });
 
 t.test("private mode: a token gives access", async (t) => {
