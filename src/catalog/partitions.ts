@@ -1,5 +1,5 @@
 import { assert } from "../base/assert.js";
-import { hashText } from "../base/hash-text.js";
+import { hashText } from "../base/text.js";
 
 /** So many partitions can a fleet have: what is made for each of them stays small. */
 export const partitionsMax = 4096;

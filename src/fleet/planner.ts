@@ -1,5 +1,5 @@
 import { assert } from "../base/assert.js";
-import { hashText, mixBits } from "../base/hash-text.js";
+import { hashText, mixBits } from "../base/text.js";
 import { eachInSteps, filterInSteps } from "../base/yielding.js";
 
 /**

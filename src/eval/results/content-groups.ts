@@ -1,3 +1,4 @@
+import { mixBits } from "../../base/text.js";
 import { ContentClaims, claimKeyWords } from "../../protocol/content-claims.js";
 import type { ControlBlock } from "../../protocol/control-block.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
@@ -56,18 +57,12 @@ function findOwner(reader: ShardReader, { document, summary, revision }: ResultS
 
 function hashRows(words: Uint32Array, rowFrom: number, rowTo: number, start: number): number {
   let hash = rowTo - rowFrom;
-  for (let i = 2 * rowFrom; i < 2 * rowTo; i++) hash = mix(hash + (words[i] - start));
+  for (let i = 2 * rowFrom; i < 2 * rowTo; i++) hash = mixBits(hash + (words[i] - start));
   return hash >>> 0;
 }
 
 function hashText(text: string, seed: number): number {
-  let hash = mix(seed);
-  for (let i = 0; i < text.length; i++) hash = mix(Math.imul(hash, 31) + text.charCodeAt(i));
+  let hash = mixBits(seed);
+  for (let i = 0; i < text.length; i++) hash = mixBits(Math.imul(hash, 31) + text.charCodeAt(i));
   return hash | 0;
-}
-
-function mix(value: number): number {
-  let mixed = Math.imul(value ^ (value >>> 16), 0x85ebca6b);
-  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
-  return mixed ^ (mixed >>> 16);
 }

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { mixBits } from "../../base/text.js";
 
 /**
  * The digest of a set of results: equal for equal sets, whatever the order of the results and the number of threads.
@@ -11,7 +12,7 @@ import { createHash } from "node:crypto";
  * The sum consists of four words modulo 2^32. The hash of a match has two steps:
  * - The key: MurmurHash3_x86_128, with seed 0, of the first 16 bytes of the SHA-256 of repository, NUL and commit,
  *   followed by the path, or by what `digestKinds` says for results that are not ranges of a file.
- * - Two numbers: word i is `mix(mix(key[i] ^ a) + b)`, where `mix` is the last step of MurmurHash3. For a range of a
+ * - Two numbers: word i is `mixBits(mixBits(key[i] ^ a) + b)`, where `mixBits` is the last step of MurmurHash3. For a range of a
  *   file, a and b are the byte offsets of its start and its end in the file; for a symbol, those of its name in the list
  *   of the file's symbols; for a file that is found by its path, both are 2^32 - 1.
  */
@@ -65,7 +66,7 @@ export function addToDigest(sum: ResultDigest, key: Uint8Array, text: Uint8Array
 
 /** Adds a match whose key is hashed already. */
 export function addMatch(sum: ResultDigest, hash: Uint32Array, a: number, b: number): void {
-  for (let i = 0; i < 4; i++) sum[i] += mix((mix((hash[i] ^ a) >>> 0) + b) >>> 0);
+  for (let i = 0; i < 4; i++) sum[i] += mixBits((mixBits((hash[i] ^ a) >>> 0) + b) >>> 0);
   sum[4]++;
 }
 
@@ -84,7 +85,7 @@ export function murmur(key: Uint8Array, text: Uint8Array): Uint32Array {
   const length = text.length + digestKeyBytes;
   for (let i = 0; i < 4; i++) h[i] ^= length;
   spread(h);
-  for (let i = 0; i < 4; i++) h[i] = mix(h[i]);
+  for (let i = 0; i < 4; i++) h[i] = mixBits(h[i]);
   spread(h);
   return h;
 }
@@ -120,10 +121,4 @@ function word(bytes: Uint8Array, at: number): number {
 
 function rotate(value: number, bits: number): number {
   return (value << bits) | (value >>> (32 - bits));
-}
-
-function mix(value: number): number {
-  let mixed = Math.imul(value ^ (value >>> 16), 0x85ebca6b);
-  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
-  return (mixed ^ (mixed >>> 16)) >>> 0;
 }

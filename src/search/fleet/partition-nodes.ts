@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { TrawlError } from "../../base/errors.js";
-import { hashText, mixBits } from "../../base/hash-text.js";
+import { hashText, mixBits } from "../../base/text.js";
 import type { Metrics } from "../../base/metrics.js";
 import type { Partitions } from "../../catalog/partitions.js";
 import type { SearchRequest } from "../../model/search-request.js";
