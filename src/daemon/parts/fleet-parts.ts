@@ -28,7 +28,7 @@ export async function joinFleet(
   { catalog, later, log }: Pick<DaemonParts, "catalog" | "later" | "log">,
   metrics: Metrics,
 ): Promise<JoinedFleet | undefined> {
-  const { fleet, workers } = options;
+  const { fleet } = options;
   if (fleet.node === "") return undefined;
   if (fleet.database !== "") {
     // Where each node has the whole index, nodes ask one another only for what needs mirrors, and need not.
@@ -45,19 +45,7 @@ export async function joinFleet(
   }
   const { FleetNodes } = await import("../../search/fleet/fleet-nodes.js");
   const { nodes, replicas, listen } = readFleetNodes(fleet);
-  const { host, port } = splitAddress(listen);
-  const joined = new FleetNodes({
-    identity: readFleetIdentity(fleet),
-    nodes,
-    replicas,
-    listenHost: host,
-    listenPort: port,
-    version: programVersion(),
-    workerCount: workers,
-    searcher,
-    log,
-    metrics,
-  });
+  const joined = new FleetNodes({ ...serverSettings(options, listen), nodes, replicas, searcher, log, metrics });
   const bound = await joined.start();
   searcher.fleet = joined;
   log.info({ node: fleet.node, nodes: nodes.length, port: bound }, "this is a node of a fleet");
@@ -65,35 +53,34 @@ export async function joinFleet(
 }
 
 async function joinPartitions(
-  { fleet, workers }: ResolvedOptions,
+  options: ResolvedOptions,
   searcher: Searcher,
   held: Pick<PartitionNodesSettings, "partitions" | "searchable" | "outdated" | "owned">,
   log: Log,
   metrics: Metrics,
 ): Promise<JoinedFleet> {
+  const { fleet } = options;
   if (fleet.listen === "")
     throw new TrawlError(
       "bad-config",
       `fleet.listen: it is needed, because the fleet has ${held.partitions.count} partitions: nodes ask one another`,
     );
   const { PartitionNodes } = await import("../../search/fleet/partition-nodes.js");
-  const { host, port } = splitAddress(fleet.listen);
-  const nodes = new PartitionNodes({
-    identity: readFleetIdentity(fleet),
-    ...held,
-    listenHost: host,
-    listenPort: port,
-    version: programVersion(),
-    workerCount: workers,
-    searcher,
-    log,
-    metrics,
-  });
+  const settings = serverSettings(options, fleet.listen);
+  const nodes = new PartitionNodes({ ...settings, ...held, searcher, log, metrics });
   const bound = await nodes.start();
   searcher.fleet = nodes;
   log.info({ node: fleet.node, partitions: held.partitions.count, port: bound }, "this is a node of a fleet");
+  const host = settings.listenHost;
   const address = fleet.address || `${host.includes(":") ? `[${host}]` : host}:${bound}`;
   return { stop: () => nodes.stop(), partitions: { nodes, address } };
+}
+
+/** How this node answers the others. */
+function serverSettings({ fleet, workers }: ResolvedOptions, listen: string) {
+  const { host, port } = splitAddress(listen);
+  const identity = readFleetIdentity(fleet);
+  return { identity, listenHost: host, listenPort: port, version: programVersion(), workerCount: workers };
 }
 
 /**
