@@ -7,13 +7,14 @@ import t from "tap";
 import { Partitions } from "../../src/catalog/partitions.js";
 import { fleetStatus, initFleet, joinFleet } from "../../src/cli/run-fleet.js";
 import type { PartitionPlace } from "../../src/fleet/plan-records.js";
-import { dataDirectory, type DaemonProcess, runCommand, testDaemon, textsOnly } from "../support/daemon.js";
+import { dataDirectory, runCommand } from "../support/daemon.js";
 import { TestAuthority } from "../support/fleet-site.js";
 import { GitFixture } from "../support/git-fixture.js";
+import { IndexNode } from "../support/index-node.js";
 import { PostgresServer, withoutPostgres } from "../support/postgres.js";
 import { removeFolder } from "../support/remove-folder.js";
 import { S3Server } from "../support/s3-server.js";
-import { type Owner, shared } from "../support/shared.js";
+import { shared } from "../support/shared.js";
 import { becomes, until } from "../support/waiting.js";
 
 const skip = withoutPostgres;
@@ -38,30 +39,7 @@ function findPartition(name: string): number {
   return new Partitions(partitionCount).place(name);
 }
 
-class Node {
-  daemon: DaemonProcess | undefined;
-
-  constructor(
-    readonly owner: Owner,
-    readonly name: string,
-    readonly config: string,
-    readonly data: string,
-  ) {}
-
-  async start(): Promise<void> {
-    this.daemon = await testDaemon(this.owner, ["--config", this.config, ...textsOnly.slice(0, 2)], this.data);
-  }
-
-  get running(): DaemonProcess {
-    if (this.daemon === undefined) throw new RangeError(`${this.name} was not started`);
-    return this.daemon;
-  }
-
-  async kill(): Promise<void> {
-    await this.running.kill();
-    this.daemon = undefined;
-  }
-
+class Node extends IndexNode {
   /** The repositories of the results, sorted. */
   async found(query: string): Promise<string> {
     const { found } = await this.running.search(query);

@@ -5,41 +5,17 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { fleetStatus, joinFleet, withFleet } from "../../src/cli/run-fleet.js";
 import { readIdentityFile } from "../../src/fleet/node-identity.js";
-import { dataDirectory, type DaemonProcess, runCommand, testDaemon, textsOnly } from "../support/daemon.js";
+import { dataDirectory, runCommand } from "../support/daemon.js";
 import { TestAuthority } from "../support/fleet-site.js";
 import { GitFixture } from "../support/git-fixture.js";
+import { IndexNode } from "../support/index-node.js";
 import { PostgresServer, withoutPostgres } from "../support/postgres.js";
 import { removeFolder } from "../support/remove-folder.js";
 import { S3Server } from "../support/s3-server.js";
-import { type Owner, shared } from "../support/shared.js";
+import { shared } from "../support/shared.js";
 import { becomes, until } from "../support/waiting.js";
 
-/** A node, which can be started again. */
-class Node {
-  daemon: DaemonProcess | undefined;
-
-  constructor(
-    readonly owner: Owner,
-    readonly name: string,
-    readonly config: string,
-    readonly data: string,
-  ) {}
-
-  async start(): Promise<DaemonProcess> {
-    this.daemon = await testDaemon(this.owner, ["--config", this.config, ...textsOnly.slice(0, 2)], this.data);
-    return this.daemon;
-  }
-
-  get running(): DaemonProcess {
-    if (this.daemon === undefined) throw new RangeError(`${this.name} was not started`);
-    return this.daemon;
-  }
-
-  async kill(): Promise<void> {
-    await this.running.kill();
-    this.daemon = undefined;
-  }
-
+class Node extends IndexNode {
   async found(query: string): Promise<string> {
     return (await this.running.search(query)).found.join();
   }
