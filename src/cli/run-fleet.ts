@@ -18,8 +18,7 @@ import {
   removeIdentityFile,
   writeIdentityFile,
 } from "../fleet/node-identity.js";
-import { aliveLeases } from "../fleet/placement.js";
-import { type PartitionPlace, PlanRecords } from "../fleet/plan-records.js";
+import { aliveLeases, type PartitionPlace, PlanRecords } from "../fleet/plan-records.js";
 import { openDatabase } from "../fleet/shared-index.js";
 import { hashObject, usualObjectLimits } from "../objects/object-store.js";
 import { openObjects } from "../objects/open-objects.js";
@@ -149,7 +148,7 @@ export function fleetStatus(configFile: string, isJson: boolean): Promise<string
       records.nodes(),
       records.server(),
       plans.places(),
-      plans.read(aliveMs),
+      plans.read(fleet.leaseSeconds * 1000),
     ]);
     const [first] = partitions;
     const { owner = "", planned = "" } = first ?? {};
@@ -276,7 +275,7 @@ export function drainNode(
         return print(`node ${visible(node)} does not fetch and index${does}; it can be stopped`);
       }
       if (monotonicMs() >= deadline) {
-        const { refusal } = await plans.read(aliveLeases * fleet.leaseSeconds * 1000);
+        const { refusal } = await plans.read(fleet.leaseSeconds * 1000);
         throw new TrawlError(
           "conflict",
           `node ${node} still is the one to fetch and index after ${waitSeconds} s: ${refusal === "" ? "no other node is ready" : refusal}. It goes on draining; see \`trawl fleet status\`, or take it back with --undo`,

@@ -19,15 +19,11 @@ export interface PlacementServices {
   };
   readonly nodeId: string;
   readonly catalog: Pick<Catalog, "positionIn" | "partitions" | "version" | "shards" | "historyShards">;
-  /** A node that is silent for longer is missing. */
-  readonly aliveMs: number;
+  readonly leaseMs: number;
   /** Between two rounds. */
   readonly pauseMs: number;
   readonly log: Log;
 }
-
-/** A node that has not been heard of for so many lengths of a lease is taken for one that does not run. */
-export const aliveLeases = 3;
 
 /** The lease of the node that plans. */
 const leaseName = "planner";
@@ -135,11 +131,11 @@ export class Placement {
   }
 
   async #plan(): Promise<void> {
-    const { records, leases, catalog, aliveMs, log } = this.#services;
+    const { records, leases, catalog, leaseMs, log } = this.#services;
     const lease = this.#lease;
     if (lease === undefined) return;
     await records.makePartitions(catalog.partitions.count);
-    const input = await records.read(aliveMs);
+    const input = await records.read(leaseMs);
     // Each node has a copy of everything, unless the fleet was made with fewer.
     const options = { ...planOptions, copies: input.copies || Math.max(1, input.nodes.length) };
     const plan = await resultWhileYielding(planFleet(input.nodes, input.partitions, options));

@@ -47,6 +47,9 @@ export interface PartitionPlace {
   readonly copies: readonly (PlannedCopy & { readonly version: number })[];
 }
 
+/** A node that has not been heard of for so many lengths of a lease is taken for one that does not run. */
+export const aliveLeases = 3;
+
 /** More are not planned for. */
 const nodesMax = 1_000;
 const copiesMax = 100_000;
@@ -95,10 +98,10 @@ export class PlanRecords {
   }
 
   /**
-   * What there is, for the planner. A node that was not heard of for longer than `aliveMs`, or has stopped, is missing. One that drains
+   * What there is, for the planner. A node that was not heard of for some lengths of a lease, or has stopped, is missing. One that drains
    * and is not heard of has gone for good, as far as its copies are concerned; one that never ran has none.
    */
-  async read(aliveMs: number): Promise<PlanInput> {
+  async read(leaseMs: number): Promise<PlanInput> {
     return this.#database.transaction(async (transaction) => {
       const [plan] = await transaction.query("select version::float8 as version, refusal, without_room from plan");
       const [fleet] = await transaction.query("select copies from fleet");
@@ -121,7 +124,7 @@ export class PlanRecords {
       );
       return {
         version: Number(plan?.["version"]),
-        nodes: nodes.map((row) => toNode(row, aliveMs)),
+        nodes: nodes.map((row) => toNode(row, leaseMs)),
         partitions: toPartitions(partitions, copies),
         copies: Number(fleet?.["copies"] ?? 0),
         refusal: String(plan?.["refusal"]),
@@ -227,15 +230,16 @@ function toNumbers(value: unknown): readonly number[] {
 /** Of the reason why nothing is planned. */
 const refusalCharactersMax = 1_000;
 
-function toNode(row: Row, aliveMs: number): PlannedNode {
+function toNode(row: Row, leaseMs: number): PlannedNode {
   const silentSeconds = Math.max(0, Number(row["silent"]));
-  const isMissing = row["is_stopped"] === true || silentSeconds * 1000 > aliveMs;
+  const isMissing = row["is_stopped"] === true || silentSeconds * 1000 > aliveLeases * leaseMs;
   const isDraining = row["is_draining"] === true;
   return {
     name: String(row["name"]),
     zone: "",
     state: isMissing ? (isDraining ? "expelled" : "missing") : isDraining ? "draining" : "present",
     missingSeconds: isMissing ? silentSeconds : 0,
+    isHeard: !isMissing && silentSeconds * 1000 <= leaseMs,
     holds: true,
     owns: true,
     capacityBytes,

@@ -28,6 +28,8 @@ export interface PlannedNode {
   readonly state: "present" | "draining" | "missing" | "expelled";
   /** How long it has been missing. */
   readonly missingSeconds: number;
+  /** Whether it has just been heard of: one that has not may be dead already, and is given nothing to own. */
+  readonly isHeard: boolean;
   /** Whether it has the roles of holding copies, and of owning partitions. */
   readonly holds: boolean;
   readonly owns: boolean;
@@ -478,8 +480,11 @@ class Draft {
     });
     for (const [at, draft] of this.#partitions.entries()) {
       const owner = this.#nodes.get(draft.partition.owner);
-      const eligible = draft.copies.filter((copy) => this.#mayOwn(copy)).map(({ node }) => node);
-      const best = largest(eligible, (node) => -(node.ownedWeight + draft.weight) / node.node.capacityBytes);
+      const eligible = draft.copies
+        .filter(({ node, state }) => state === "ready" && mayOwn(node.node))
+        .map(({ node }) => node);
+      const heard = eligible.filter(({ node }) => node.isHeard);
+      const best = largest(heard, (node) => -(node.ownedWeight + draft.weight) / node.node.capacityBytes);
       if (best !== undefined && best !== owner && this.#isBetterOwner(draft, best, owner, eligible, meanLoad)) {
         if (owner !== undefined) owner.ownedWeight -= draft.weight;
         best.ownedWeight += draft.weight;
@@ -488,11 +493,6 @@ class Draft {
       }
       if ((at + 1) % partitionsOfStep === 0) yield;
     }
-  }
-
-  #mayOwn(copy: CopyDraft): boolean {
-    const { node } = copy.node;
-    return node.owns && node.state === "present" && copy.state === "ready";
   }
 
   /** One that may not own it is replaced at once; another one only if it owns too much, and a few at a time. */
@@ -506,6 +506,9 @@ class Draft {
     if (owner === undefined) return true;
     // One that is missing for a short time gets its partitions back; the others decide by leases who works on them meanwhile.
     if (owner.node.state === "missing" && !this.#isReplaced(owner.node)) return false;
+    // One whose copy is new took it over, which it did with all that there is: it has not said so yet.
+    if (draft.copies.some((copy) => copy.node === owner && copy.state === "loading" && mayOwn(owner.node)))
+      return false;
     if (!eligible.includes(owner)) return true;
     const isOut = owner.ownedLoad > meanLoad * (1 + loadTolerance) || best.ownedLoad < meanLoad * (1 - loadTolerance);
     const after = (best.ownedWeight + draft.weight) / best.node.capacityBytes;
@@ -522,6 +525,10 @@ function copyAt({ copies }: PartitionDraft, at: NodeDraft): CopyDraft {
 /** Whether searches can be answered from the copy. */
 function isAnswering({ node, state }: CopyDraft): boolean {
   return state !== "loading" && (node.node.state === "present" || node.node.state === "draining");
+}
+
+function mayOwn({ owns, state }: PlannedNode): boolean {
+  return owns && state === "present";
 }
 
 function largest<T>(items: readonly T[], measure: (item: T) => number): T | undefined {

@@ -13,7 +13,7 @@ import { type DirectoryIdentity, writeIdentityFile } from "./node-identity.js";
 import { ObjectShards, type ObjectTaskServices } from "./node-shards.js";
 import { heldStates, PartitionRecords } from "./partition-records.js";
 import { PartitionedManifest } from "./partitioned-manifest.js";
-import { aliveLeases, Placement } from "./placement.js";
+import { Placement } from "./placement.js";
 import type { HoldingNode } from "../search/fleet/partition-nodes.js";
 import { PlanRecords } from "./plan-records.js";
 import { Replica } from "./replica.js";
@@ -131,7 +131,7 @@ export class SharedIndex {
       node: this.replica,
       nodeId: identity.node,
       catalog,
-      aliveMs: aliveLeases * leaseMs,
+      leaseMs,
       pauseMs: Math.min(planMs, leaseMs),
       log,
     });

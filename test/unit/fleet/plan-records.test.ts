@@ -10,7 +10,7 @@ import { type FleetPlan, type PlanChange, planFleet } from "../../../src/fleet/p
 import { testDatabase, withoutPostgres } from "../../support/postgres.js";
 
 const skip = withoutPostgres;
-const aliveMs = 600_000;
+const leaseMs = 600_000;
 const options = { copies: 2, loadsMax: 4, replaceAfterSeconds: 600 };
 
 interface Fixture {
@@ -25,7 +25,7 @@ async function fleet(t: Test, names: readonly string[], partitionCount: number):
   const nodes = new FleetRecords(database);
   await nodes.init("test");
   for (const name of names) {
-    await nodes.join(`id-${name}`, name, false, aliveMs);
+    await nodes.join(`id-${name}`, name, false, leaseMs);
     await nodes.beat(`id-${name}`, "1", 0, "");
   }
   const plans = new PlanRecords(database);
@@ -50,7 +50,7 @@ t.test("a plan is written, done, and written again until nothing is left to do",
   let held = await fence(database, "x/1", 0);
   let rounds = 0;
   for (;;) {
-    const input = await plans.read(aliveMs);
+    const input = await plans.read(leaseMs);
     const plan = nextPlan(input);
     t.equal(plan.refusal, "");
     if (plan.changes.length === 0) break;
@@ -64,7 +64,7 @@ t.test("a plan is written, done, and written again until nothing is left to do",
         input.partitions.map(({ id }) => ({ partition: id, version: 1, byteCount: 1000, hasAll: true })),
       );
   }
-  const { partitions, version } = await plans.read(aliveMs);
+  const { partitions, version } = await plans.read(leaseMs);
   t.equal(version, rounds);
   t.equal(partitions.length, 12);
   for (const { owner, copies, byteCount } of partitions) {
@@ -91,10 +91,10 @@ t.test("who has lost the lease, or planned for what was, writes nothing", { skip
   await first.release(lease);
   const second = await fence(database, "y/1", 0);
   t.equal(await plans.write(held, plan, []), false, "another holder");
-  t.match(await plans.read(aliveMs), { version: 0, refusal: "", partitions: [{ copies: [] }] });
+  t.match(await plans.read(leaseMs), { version: 0, refusal: "", partitions: [{ copies: [] }] });
   t.equal(await plans.write(second, plan, []), true);
   t.equal(await plans.write(second, plan, []), false, "it was written already");
-  t.match(await plans.read(aliveMs), {
+  t.match(await plans.read(leaseMs), {
     version: 1,
     refusal: "a reason",
     partitions: [{ copies: [{ node: "a", state: "loading" }] }],
@@ -104,12 +104,12 @@ t.test("who has lost the lease, or planned for what was, writes nothing", { skip
 t.test("what has changed since a plan was computed stays", { skip }, async (t) => {
   const { database, nodes, plans } = await fleet(t, ["a", "b", "c"], 3);
   const held = await fence(database, "x/1", 0);
-  const input = await plans.read(aliveMs);
+  const input = await plans.read(leaseMs);
   await nodes.join("id-new", "c", true, -1);
   // A node takes a partition that the plan gives to another one.
   const lease = await new Leases(database, "partition", "b/1", 600_000).claim("0");
-  await new PartitionRecords(database, 0, aliveMs).settle("id-b", { holder: "b/1", epoch: lease?.epoch ?? 0 });
-  await new PartitionRecords(database, 1, aliveMs).settle("id-b", { holder: "b/1", epoch: 7 });
+  await new PartitionRecords(database, 0, leaseMs).settle("id-b", { holder: "b/1", epoch: lease?.epoch ?? 0 });
+  await new PartitionRecords(database, 1, leaseMs).settle("id-b", { holder: "b/1", epoch: 7 });
   const changes: PlanChange[] = [
     { kind: "own", partition: 0, node: "a" },
     { kind: "own", partition: 1, node: "a" },
@@ -118,8 +118,8 @@ t.test("what has changed since a plan was computed stays", { skip }, async (t) =
     { kind: "load", partition: 2, node: "b" },
   ];
   t.equal(await plans.write(held, madePlan(changes), input.partitions), true);
-  t.equal((await plans.read(aliveMs)).partitions[0]?.owner, "b", "who has it now");
-  t.equal((await plans.read(aliveMs)).partitions[1]?.owner, "a", "who has no lease takes nothing");
+  t.equal((await plans.read(leaseMs)).partitions[0]?.owner, "b", "who has it now");
+  t.equal((await plans.read(leaseMs)).partitions[1]?.owner, "a", "who has no lease takes nothing");
   // Neither has a copy that answers.
   const odd: PlanChange[] = [
     { kind: "leave", partition: 1, node: "a" },
@@ -127,7 +127,7 @@ t.test("what has changed since a plan was computed stays", { skip }, async (t) =
   ];
   t.equal(await plans.write({ ...held, version: 1 }, madePlan(odd), []), true);
   t.strictSame(
-    (await plans.read(aliveMs)).partitions.map(({ copies }) => copies),
+    (await plans.read(leaseMs)).partitions.map(({ copies }) => copies),
     [[], [{ node: "a", state: "loading" }], [{ node: "b", state: "loading" }]],
   );
   const report = (hasAll: boolean): Promise<void> =>
@@ -136,43 +136,50 @@ t.test("what has changed since a plan was computed stays", { skip }, async (t) =
       { partition: 1, version: 3, byteCount: 5, hasAll },
     ]);
   await report(false);
-  t.equal((await plans.read(aliveMs)).partitions[1]?.copies[0]?.state, "loading", "before it has had everything");
+  t.equal((await plans.read(leaseMs)).partitions[1]?.copies[0]?.state, "loading", "before it has had everything");
   await report(true);
   await report(false);
-  t.equal((await plans.read(aliveMs)).partitions[1]?.copies[0]?.state, "ready", "it searches what it has");
-  t.strictSame((await plans.read(aliveMs)).partitions[0]?.copies, [], "a copy that is not in the plan");
+  t.equal((await plans.read(leaseMs)).partitions[1]?.copies[0]?.state, "ready", "it searches what it has");
+  t.strictSame((await plans.read(leaseMs)).partitions[0]?.copies, [], "a copy that is not in the plan");
   await nodes.join("id-a2", "a", true, -1);
-  t.match((await plans.read(aliveMs)).partitions[1], { owner: "", copies: [] }, "a node that was replaced has nothing");
+  t.match((await plans.read(leaseMs)).partitions[1], { owner: "", copies: [] }, "a node that was replaced has nothing");
 });
 
 t.test("the states of nodes", { skip }, async (t) => {
-  const { database, nodes, plans } = await fleet(t, ["drains", "here", "late", "silent", "stopped"], 1);
-  await nodes.join("id-never", "never", false, aliveMs);
+  const { database, nodes, plans } = await fleet(t, ["drains", "here", "late", "quiet", "silent", "stopped"], 1);
+  await nodes.join("id-never", "never", false, leaseMs);
   await database.query("update node set seen = seen - interval '1 hour' where name in ('late', 'silent')");
+  await database.query("update node set seen = seen - interval '15 minutes' where name = 'quiet'");
   await nodes.stop("id-stopped");
   for (const name of ["drains", "late"]) t.equal(await plans.drain(name, true), true);
   const states = async (): Promise<readonly (readonly string[])[]> =>
-    (await plans.read(aliveMs)).nodes.map(({ name, state }) => [name, state]);
+    (await plans.read(leaseMs)).nodes.map(({ name, state }) => [name, state]);
   t.strictSame(await states(), [
     ["drains", "draining"],
     ["here", "present"],
     ["late", "expelled"],
+    ["quiet", "present"],
     ["silent", "missing"],
     ["stopped", "missing"],
   ]);
-  const silent = (await plans.read(aliveMs)).nodes.find(({ name }) => name === "silent");
+  const silent = (await plans.read(leaseMs)).nodes.find(({ name }) => name === "silent");
   t.equal(Math.floor((silent?.missingSeconds ?? 0) / 3600), 1);
+  const heard = (await plans.read(leaseMs)).nodes.filter(({ isHeard }) => isHeard);
+  t.strictSame(
+    heard.map(({ name }) => name),
+    ["drains", "here"],
+  );
   await nodes.beat("id-stopped", "1", 0, "");
   await plans.drain("drains", false);
-  t.match(await states(), [["drains", "present"], [], [], [], ["stopped", "present"]]);
+  t.match(await states(), [["drains", "present"], [], [], [], [], ["stopped", "present"]]);
 });
 
 t.test("a partition says who should own it, and whether that node can", { skip }, async (t) => {
   const { database, nodes, plans } = await fleet(t, ["a", "b"], 1);
-  const records = new PartitionRecords(database, 0, aliveMs);
+  const records = new PartitionRecords(database, 0, leaseMs);
   t.match(await records.state(), { planned: undefined, isReleased: true });
   const held = await fence(database, "x/1", 0);
-  const { partitions } = await plans.read(aliveMs);
+  const { partitions } = await plans.read(leaseMs);
   const changes: PlanChange[] = [
     { kind: "load", partition: 0, node: "a" },
     { kind: "own", partition: 0, node: "a" },
@@ -242,7 +249,7 @@ t.test("how many partitions a fleet has is for ever, and how many copies is not"
   t.equal(await neededFrom(), 5);
   t.match(await records.init("test", { copies: 2 }), { partitions: 3, copies: 2 });
   t.match(await records.init("test"), { partitions: 3, copies: 2 });
-  t.equal((await plans.read(aliveMs)).copies, 2);
+  t.equal((await plans.read(leaseMs)).copies, 2);
   await t.rejects(records.init("test", { partitions: 4 }), { code: "conflict", message: /has 3 partitions/ });
   await t.rejects(records.init("other"), { code: "conflict", message: /the fleet "test"/ });
 });

@@ -41,7 +41,15 @@ class TestFleet {
   }
 
   add(name: string, given: Partial<PlannedNode> = {}): void {
-    const usual = { zone: "", state: "present", missingSeconds: 0, holds: true, owns: true, capacityBytes: 2 ** 44 };
+    const usual = {
+      zone: "",
+      state: "present",
+      missingSeconds: 0,
+      isHeard: true,
+      holds: true,
+      owns: true,
+      capacityBytes: 2 ** 44,
+    };
     this.nodes.set(name, { ...usual, state: "present", name, ...given });
   }
 
@@ -192,6 +200,28 @@ for (const [nodes, partitions] of [[3, 64], [10, 512], isFull ? [100, 4096] : [3
     const lost = fleet.movedBytes / (fleet.copyBytes / (nodes + 1));
     t.ok(lost > 0.8 && lost <= 1.15, `a loss moves ${lost} of the lost node's share`);
   });
+
+t.test("an owner that has just got a copy stays, and one that is silent becomes none", async (t) => {
+  const fleet = fleetOf(t, 3, 1);
+  fleet.copies = 3;
+  fleet.settle(t);
+  const [partition] = fleet.partitions;
+  if (partition === undefined) throw new RangeError("there is a partition");
+  const { owner } = partition;
+  // It was drained, and is used again: it has everything, and has not said so.
+  partition.copies.delete(owner);
+  fleet.apply(fleet.plan());
+  t.equal(partition.copies.get(owner), "loading");
+  t.equal(partition.owner, owner);
+  t.same(fleet.plan().changes, []);
+  fleet.load();
+  const [silent = "", next = ""] = [...fleet.nodes.keys()].filter((name) => name !== owner);
+  for (const name of [owner, silent]) fleet.add(name, { isHeard: false });
+  t.same(fleet.plan().changes, [], "an owner that is silent for a moment stays");
+  fleet.set(owner, "draining");
+  fleet.apply(fleet.plan());
+  t.equal(partition.owner, next);
+});
 
 t.test("a third of the nodes may be missing, and no more", async (t) => {
   const fleet = fleetOf(t, 7, 64);
