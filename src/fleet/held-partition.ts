@@ -71,6 +71,8 @@ export class HeldPartition {
   #hasFollowed = false;
   #holder = "";
   #isWanted: boolean;
+  /** Whether the plan was told that this node has taken it. */
+  #isSettled = true;
 
   constructor(services: HeldServices) {
     this.#services = services;
@@ -137,9 +139,14 @@ export class HeldPartition {
       this.#hasFollowed = false;
       return undefined;
     }
+    if (manifest.isOwner && !this.#isSettled) await this.#settle();
     if (manifest.isOwner && this.#isForAnother(state)) {
-      await this.#handOver(state.planned);
+      // What was seen may be older than that this node has taken it.
       state = await records.state();
+      if (this.#isForAnother(state)) {
+        await this.#handOver(state.planned);
+        state = await records.state();
+      }
       this.#holder = state?.holder ?? "";
     }
     const { version, flipId } = manifest.position;
@@ -152,7 +159,10 @@ export class HeldPartition {
     try {
       if (isBehind) await manifest.follow();
       this.#hasFollowed = true;
-      if (mayClaim && (await manifest.claim())) await this.#settle();
+      if (mayClaim && (await manifest.claim())) {
+        this.#isSettled = false;
+        await this.#settle();
+      }
       this.#followPause.end();
     } catch (error) {
       // Some of it was followed.
@@ -198,7 +208,9 @@ export class HeldPartition {
   async #settle(): Promise<void> {
     const { records, manifest, nodeId, leases } = this.#services;
     const { epoch } = manifest;
-    if (epoch !== undefined) await records.settle(nodeId, { holder: leases.holder, epoch });
+    if (epoch === undefined) return;
+    await records.settle(nodeId, { holder: leases.holder, epoch });
+    this.#isSettled = true;
   }
 }
 

@@ -7,11 +7,13 @@ import { silentLog } from "../../../src/base/log.js";
 import { createMetrics } from "../../../src/base/metrics.js";
 import { resultAtOnce } from "../../../src/base/yielding.js";
 import { Catalog } from "../../../src/catalog/catalog.js";
-import type { Database } from "../../../src/database/database.js";
+import { type Database, DatabaseError } from "../../../src/database/database.js";
 import { migrate } from "../../../src/database/migrations.js";
 import { schema } from "../../../src/database/schema.js";
 import { FleetRecords } from "../../../src/fleet/fleet-records.js";
+import { HeldPartition, type HeldServices } from "../../../src/fleet/held-partition.js";
 import { readIdentityFile, writeIdentityFile } from "../../../src/fleet/node-identity.js";
+import type { PartitionState } from "../../../src/fleet/partition-records.js";
 import { PlanRecords } from "../../../src/fleet/plan-records.js";
 import { openDatabase, SharedIndex } from "../../../src/fleet/shared-index.js";
 import { testRepository } from "../../support/engine.js";
@@ -193,4 +195,51 @@ t.test("a node that drains hands the index over, and one that stops leaves it", 
     const [partition] = (await plans.read(60_000)).partitions;
     return partition?.owner === "eight";
   });
+});
+
+t.test("what was seen before a partition was taken, and a plan that does not hear of it", async (t) => {
+  const done: string[] = [];
+  let isOwner = false;
+  let isRefused = true;
+  const planned = { id: "other", name: "other", isReady: true };
+  let now: Partial<PartitionState> = { version: 1, flipId: "f", holder: "", freeInMs: -1, isReleased: false, planned };
+  const manifest = {
+    get isOwner(): boolean {
+      return isOwner;
+    },
+    epoch: 1,
+    position: { version: 1, flipId: "f" },
+    claim: () => Promise.resolve((isOwner = true)),
+    release: async (): Promise<void> => {
+      done.push("release");
+      isOwner = false;
+      now = { ...now, isReleased: true };
+    },
+  };
+  const settle = async (): Promise<void> => {
+    done.push("settle");
+    if (isRefused) throw new DatabaseError("the database is away", false, "", undefined);
+    now = { ...now, planned: { id: "own", name: "own", isReady: true } };
+  };
+  const held = new HeldPartition({
+    manifest,
+    records: { partition: 0, settle, state: async () => now, hint: async () => undefined },
+    leases: { holder: "own/1" },
+    nodeId: "own",
+    leaseMs,
+    pollMs: 1,
+    isAlwaysHeld: true,
+    log: silentLog(),
+  } as unknown as HeldServices);
+  const before = now as PartitionState;
+  await t.rejects(
+    held.follow(before, () => true),
+    { message: /database is away/ },
+  );
+  isRefused = false;
+  await held.follow(before, () => true);
+  t.strictSame(done, ["settle", "settle"], "the plan hears of it, and what was seen before is not followed");
+  now = { ...now, planned };
+  await held.follow(before, () => true);
+  t.strictSame(done.slice(2), ["release"], "a plan that is newer is followed");
 });
