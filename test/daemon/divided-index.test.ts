@@ -10,7 +10,7 @@ import type { PartitionPlace } from "../../src/fleet/plan-records.js";
 import { dataDirectory, runCommand } from "../support/daemon.js";
 import { TestAuthority } from "../support/fleet-site.js";
 import { GitFixture } from "../support/git-fixture.js";
-import { IndexNode } from "../support/index-node.js";
+import { IndexNode, leaseSeconds } from "../support/index-node.js";
 import { PostgresServer, withoutPostgres } from "../support/postgres.js";
 import { removeFolder } from "../support/remove-folder.js";
 import { S3Server } from "../support/s3-server.js";
@@ -19,7 +19,6 @@ import { becomes, until } from "../support/waiting.js";
 
 const skip = withoutPostgres;
 const partitionCount = 3;
-const leaseSeconds = 6;
 
 /** Names of which each partition has three. */
 const names = chooseNames();
