@@ -143,6 +143,8 @@ export interface SyncInput {
   readonly isRequested: boolean;
   /** True if the outcome may be `lacking`, which requests a new fetch of everything. */
   readonly mayRefetch: boolean;
+  /** The mirror of which this process has indexed what it has, without objects that it lacked; "" if it is not known. */
+  readonly indexedMirror: string;
   /**
    * Whether the repository may lose all that is indexed: no; if what `Repository.vanished` names is missing still, because
    * it has been for long enough; or because somebody has asked for that.
@@ -222,6 +224,8 @@ export type SyncOutcome =
       readonly lfsTree: string | undefined;
       /** True if the mirror lacks objects, and what could be read of it was indexed nevertheless. */
       readonly lacksObjects: boolean;
+      /** See `Mirror.identity`. */
+      readonly mirror: string;
     };
 
 /** Repacks a mirror if it has many packs or loose objects. */

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { statSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import { assert } from "../../base/assert.js";
 import { BoundedMap } from "../../base/bounded-map.js";
@@ -118,6 +119,12 @@ export class Mirror {
   #admit(listed: RefListing, before: RefListing | null, admit: Admit, stop: StopSignal): Promise<void> {
     const hadRefs = before !== null && before.refs.size > 0;
     return admit(refState(listed), hadRefs, () => this.#commands.isReallyEmpty(stop));
+  }
+
+  /** Identifies the directory of the mirror, which is another one after everything was fetched again. */
+  get identity(): string {
+    const { ino, birthtimeNs } = statSync(this.directory, { bigint: true });
+    return `${ino} ${birthtimeNs}`;
   }
 
   /** Whether the mirror lacks objects because its source does. */

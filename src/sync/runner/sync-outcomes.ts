@@ -29,6 +29,8 @@ export class SyncOutcomes {
    * process.
    */
   readonly #refetched = new Set<number>();
+  /** Of repositories that lack objects in the index: the mirrors that were indexed, and how many are missing. */
+  readonly #indexedMirrors = new Map<number, { readonly mirror: string; readonly missing: number }>();
   /** The warnings of each repository that are in the log. */
   readonly #loggedWarnings = new Map<number, readonly string[]>();
 
@@ -84,7 +86,8 @@ export class SyncOutcomes {
     if (outcome.kind === "unchanged") catalog.recordFetched(id, outcome.fetched, outcome.warnings);
     if (outcome.kind === "changed" && outcome.replaces) schedule.rebuild = false;
     if (outcome.kind === "changed") this.#maintenance.recordGrowth(id);
-    if (isRecreated) this.#history.forgetBroken(id);
+    const hasMore = outcome.kind === "changed" && this.#recordMirror(outcome);
+    if (isRecreated || hasMore) this.#history.forgetBroken(id);
     this.#history.enqueue(id);
     schedule.quietCount = outcome.kind === "changed" ? 0 : schedule.quietCount + 1;
     metrics.syncs.inc({ outcome: result });
@@ -96,6 +99,20 @@ export class SyncOutcomes {
       return this.#queue.enqueue(id, true);
     }
     this.#queue.enqueueAfter(repository, this.#intervalMs(repository, schedule.quietCount));
+  }
+
+  /** Returns whether there is something now that was missing. */
+  #recordMirror({ repositoryId: id, mirror, skippedCounts }: ChangedOutcome): boolean {
+    const before = this.#indexedMirrors.get(id);
+    const missing = skippedCounts["missing"] ?? 0;
+    if (missing > 0) this.#indexedMirrors.set(id, { mirror, missing });
+    else this.#indexedMirrors.delete(id);
+    return before !== undefined && missing < before.missing;
+  }
+
+  /** The mirror of which a repository was indexed that has missing objects; "" if it is not known, or has none. */
+  indexedMirror(id: number): string {
+    return this.#indexedMirrors.get(id)?.mirror ?? "";
   }
 
   /** Logs those that the last sync of this process has not found. */

@@ -150,6 +150,7 @@ export class SyncRunner {
       recreate,
       isRequested,
       mayRefetch: outcomes.mayRefetch(repository.id),
+      indexedMirror: outcomes.indexedMirror(repository.id),
       acceptsLoss,
     };
   }

@@ -34,7 +34,10 @@ export async function indexFetched(
   const { contents } = lfs;
   // Without the list of before, or without contents, it is not known which documents have some.
   const loses = repository.lfsTree !== undefined && (contents === undefined || lfs.isLost);
-  const input = recreated || loses ? { ...given, rebuild: true } : given;
+  // A sync that was interrupted, or was late, may have brought what is missing in the index.
+  const { identity } = mirror;
+  const isOther = missingCount(repository) > 0 && given.indexedMirror !== "" && given.indexedMirror !== identity;
+  const input = recreated || isOther || loses ? { ...given, rebuild: true } : given;
   const mayRefetch = given.mayRefetch && !recreated;
   const lacking = { kind: "lacking", repositoryId: repository.id } as const;
   requireExpected(given, state);
@@ -64,7 +67,7 @@ export async function indexFetched(
   const context = makeContext(thread, mirror.directory, contents, repository, task, output);
   const result =
     (await indexChanges(thread, input, wanted, trees, context)) ?? (await indexWhole(thread, wanted, trees, context));
-  if (result === undefined || (result.counts.skippedCounts["missing"] ?? 0) > 0) await requireAccess(mirror);
+  if (result === undefined || missingCount(result.counts) > 0) await requireAccess(mirror);
   if (result === undefined) {
     if (mayRefetch && !mirror.isIncomplete) return lacking;
     throw new TrawlError(
@@ -90,6 +93,7 @@ export async function indexFetched(
     tombstones,
     lfsTree: contents?.tree,
     lacksObjects: lacks,
+    mirror: identity,
   };
 }
 
@@ -118,8 +122,12 @@ async function requireAccess(mirror: Mirror): Promise<void> {
 }
 
 /** Whether the objects are missing only from the mirror, and not from its source. */
-function lacksObjects({ skippedCounts }: Pick<Repository, "skippedCounts">, mirror: Mirror): boolean {
-  return (skippedCounts["missing"] ?? 0) > 0 && !mirror.isIncomplete;
+function lacksObjects(counts: Pick<Repository, "skippedCounts">, mirror: Mirror): boolean {
+  return missingCount(counts) > 0 && !mirror.isIncomplete;
+}
+
+function missingCount({ skippedCounts }: Pick<Repository, "skippedCounts">): number {
+  return skippedCounts["missing"] ?? 0;
 }
 
 function requireNoQuarantine({ quarantine }: Repository, name: string): void {

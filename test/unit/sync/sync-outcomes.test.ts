@@ -70,6 +70,7 @@ t.test("a requested sync is one still when it is tried again, and what it may lo
         replaces: false,
         tombstones: new Map(),
         lacksObjects: false,
+        mirror: "1 1",
       };
       const shard = { id: 3, storedBytes: 9, contentBytes: 9, documentCount: 9, repositoryIds: [1] };
       return { outcomes: [outcome as unknown as SyncOutcome], shards: [shard] };

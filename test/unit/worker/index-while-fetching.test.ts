@@ -1,4 +1,6 @@
 /** What is indexed while git verifies a fetch counts only if the fetch succeeds with just that. */
+import { renameSync } from "node:fs";
+import { join } from "node:path";
 import t, { type Test } from "tap";
 import { neverStop } from "../../../src/git/run/run.js";
 import type { Repository } from "../../../src/model/repository.js";
@@ -53,8 +55,9 @@ class Scene {
     const { outcomes, shards } = await runSync(this.thread, { ...this.task, repositories: [input] });
     const [outcome] = outcomes;
     if (outcome?.kind !== "changed") throw new Error(JSON.stringify(outcome));
-    const { indexedBranches, defaultBranch, documentCount } = outcome;
-    return this.#toInput({ ...repository, generation: 1, indexedBranches, defaultBranch, documentCount }, shards);
+    const { indexedBranches, defaultBranch, documentCount, skippedCounts } = outcome;
+    const indexed = { generation: 1, indexedBranches, defaultBranch, documentCount, skippedCounts };
+    return this.#toInput({ ...repository, ...indexed }, shards);
   }
 
   #toInput(repository: Repository, shards: SyncTaskResult["shards"]): SyncInput {
@@ -66,6 +69,7 @@ class Scene {
       recreate: false,
       isRequested: true,
       mayRefetch: true,
+      indexedMirror: "",
       secret: undefined,
       acceptsLoss: "no",
     };
@@ -140,6 +144,28 @@ t.test("a commit is indexed while git verifies it", async (t) => {
     [[6, 1]],
   );
   t.ok(scene.isStored(6));
+});
+
+t.test("what a sync that was interrupted has brought is indexed by the next one", async (t) => {
+  const scene = new Scene(t);
+  const { source, task, thread } = scene;
+  source.commit({ branch: "main", files: { a: "one\n", b: "two\n" } });
+  const oid = source.git("rev-parse", "main:b");
+  const file = join(source.path, "objects", oid.slice(0, 2), oid.slice(2));
+  const aside = source.sibling("aside");
+  renameSync(file, aside);
+  const input = { ...(await scene.indexed()), mayRefetch: false };
+  t.same(input.repository.skippedCounts, { missing: 1 });
+  const run = async (indexedMirror: string): Promise<SyncTaskResult["outcomes"]> =>
+    (await runSync(thread, { ...task, repositories: [{ ...input, indexedMirror }] })).outcomes;
+  const { identity } = (await scene.fetched(input)).mirror;
+  t.match(await run(identity), [{ kind: "unchanged" }]);
+  renameSync(aside, file);
+  // The mirror is there, and its task is over.
+  const { mirror } = await scene.fetched(input);
+  t.not(mirror.identity, identity, "it is another one");
+  t.match(await run(identity), [{ kind: "changed", replaces: true, mirror: mirror.identity, skippedCounts: {} }]);
+  t.match(await run(mirror.identity), [{ kind: "unchanged" }]);
 });
 
 t.test("a fetch whose remote does not answer is stopped in time", async (t) => {
