@@ -159,7 +159,8 @@ export class HeldPartition {
     try {
       if (isBehind) await manifest.follow();
       this.#hasFollowed = true;
-      if (mayClaim && (await manifest.claim())) {
+      // Following may have taken long.
+      if (mayClaim && isNode() && (await manifest.claim())) {
         this.#isSettled = false;
         await this.#settle();
       }

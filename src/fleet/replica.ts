@@ -247,8 +247,9 @@ export class Replica {
     const isMember = await fleet.beat(node.id, node.program, this.#version, this.#failure, node.address());
     const isNew = isMember !== this.#isMember;
     this.#isMember = isMember;
-    if (isMember || !isNew) return;
-    log.error("this node is not in the fleet any more: another one has replaced it. Join again with another name");
+    if (isMember) return;
+    if (isNew)
+      log.error("this node is not in the fleet any more: another one has replaced it. Join again with another name");
     await this.#release();
     this.#announce();
   }
@@ -258,8 +259,9 @@ export class Replica {
     return this.#partitions.reduce((sum, { manifest }) => sum + manifest.position.version, 0);
   }
 
+  /** Also what this node may not change at this moment, because its lease is prolonged late: it would be prolonged later. */
   async #release(): Promise<void> {
-    for (const { manifest } of this.#partitions) if (manifest.isOwner) await manifest.release();
+    for (const { manifest } of this.#partitions) await manifest.release();
   }
 
   /** Resolves with how long nothing can change that matters more than a second; undefined if that is not known. */
