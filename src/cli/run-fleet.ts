@@ -288,7 +288,8 @@ export function drainNode(
 
 /** Whether another node owns the partition, and answers searches, if not all have a copy anyway. */
 function canDoWithout({ owner, planned, copies }: PartitionPlace, node: string, areSeveral: boolean): boolean {
-  if (owner === node || planned === node) return false;
+  // What was handed over is nobody's until the other one has taken it.
+  if (owner === node || planned === node || (owner === "" && planned !== "")) return false;
   const isHeld = copies.some((copy) => copy.node === node);
   return !areSeveral || !isHeld || copies.some((copy) => copy.node !== node && copy.state === "ready");
 }
