@@ -39,6 +39,11 @@ export class IndexNode {
           `update ${table} set until = clock_timestamp() where split_part(holder, '/', 1) = $1 and until > clock_timestamp()`,
           [this.name],
         );
+      // It was heard of before.
+      await database.query("update node set seen = seen - $2 * interval '1 s' where name = $1", [
+        this.name,
+        leaseSeconds,
+      ]);
     });
   }
 }

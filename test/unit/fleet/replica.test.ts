@@ -23,7 +23,7 @@ import { until } from "../../support/waiting.js";
 
 const skip = withoutPostgres;
 /** On a busy machine a lease is prolonged late. */
-const leaseMs = 3_000;
+const leaseMs = 15_000;
 
 interface Member {
   readonly index: SharedIndex;

@@ -199,10 +199,18 @@ t.test("limits hold for a descendant that writes on after git has exited", async
     ["stop", { stop: hasExited }, "cancelled", /was stopped/],
   ];
   for (const [name, options, code, message] of limits) {
-    const fake = fakeGit(t, writing);
-    directory = fake.directory;
-    const error = await within(errorOf(runGit({ ...fake, ...options })), `${name}: in bounded time`, 50_000);
-    t.match({ code: error.code, message: error.message }, { code, message }, name);
+    // On a busy machine it may not write for a second, which ends the wait for it.
+    const run = async (attemptsLeft: number): Promise<unknown> => {
+      const fake = fakeGit(t, writing);
+      directory = fake.directory;
+      const result = await within(
+        runGit({ ...fake, ...options }).catch((error: unknown) => error),
+        `${name}: in bounded time`,
+        50_000,
+      );
+      return result instanceof TrawlError || attemptsLeft === 0 ? result : run(attemptsLeft - 1);
+    };
+    t.match(await run(20), { code, message }, name);
     const child = Number(readFileSync(join(directory, "child"), "utf8"));
     await until(`${name}: no descendant is left`, () => !isRunning(child), 5_000);
   }
