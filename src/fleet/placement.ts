@@ -78,8 +78,8 @@ export class Placement {
 
   async #round(): Promise<void> {
     const { node } = this.#services;
-    // Before that nothing is known of the database.
-    if (!node.isNode) return;
+    // Before that nothing is known of the database. One that was replaced lets others plan: its lease would be prolonged.
+    if (!node.isNode) return this.#release();
     await this.#report();
     if (await this.#mayPlan()) await this.#plan();
   }
@@ -160,9 +160,13 @@ export class Placement {
     this.#isClosed = true;
     this.#call?.cancel();
     await this.#running;
+    await this.#release().catch(() => undefined);
+  }
+
+  async #release(): Promise<void> {
     const lease = this.#lease;
     this.#lease = undefined;
-    if (lease !== undefined) await this.#services.leases.release(lease).catch(() => undefined);
+    if (lease !== undefined) await this.#services.leases.release(lease);
   }
 }
 

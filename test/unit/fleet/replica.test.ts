@@ -114,20 +114,26 @@ t.test("one of two processes of a node is the node, and the other one follows", 
 });
 
 t.test("a node of another fleet, one that was replaced, and one whose name is taken", { skip }, async (t) => {
-  const { id, records } = await testFleet(t);
+  const { id, records, database } = await testFleet(t);
   const stranger = await member(t, "n2", "two", "another fleet");
   await t.rejects(stranger.index.check(), { code: "conflict", message: /node of another fleet/ });
   await records.join("n3", "three", false, leaseMs);
   await t.rejects(records.join("n4", "three", false, leaseMs), { code: "conflict", message: /--replace/ });
   const replaced = await member(t, "n3", "three", id);
-  replaced.index.replica.start();
+  replaced.index.start();
   await until("it owns the index", () => replaced.index.replica.isOwner);
+  const planners = async (): Promise<readonly unknown[]> =>
+    (await database.query("select holder from lease where name = 'planner' and until > clock_timestamp()")).map(
+      ({ holder }) => String(holder).split("/")[0],
+    );
+  await until("it plans", async () => (await planners()).join() === "three");
   await until("it is known to live", async () =>
     (await records.nodes()).some(({ name, silentSeconds }) => name === "three" && silentSeconds !== undefined),
   );
   await t.rejects(records.join("n4", "three", true, 60_000), { code: "conflict", message: /a node three runs/ });
   await records.join("n4", "three", true, 0);
   await until("who was replaced gives the index up", () => !replaced.index.replica.isOwner);
+  await until("and does not plan", async () => (await planners()).length === 0);
 });
 
 t.test("which database was seen is kept, and an index without a fleet is refused", { skip }, async (t) => {
