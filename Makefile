@@ -32,12 +32,14 @@ help:
 	@echo "make run REPO=URL     the same for the given repository: a path or a URL"
 	@echo "make run CONFIG=FILE  the same with a configuration file, such as config/trawl.jsonc"
 	@echo "make bundle           build, and bundle the program, which starts in a third of the time; make run and make deb do it"
-	@echo "make build            install the packages in the lockfile, compile the kernel and the TypeScript"
+	@echo "make build            install the packages in the lockfile, compile the kernel, the TypeScript and the web pages"
 	@echo "make web              build only the web pages, in src/web"
 	@echo "make test             build and run all tests; make test TESTS=http-sse runs one file"
 	@echo "make test-fast        only the tests that start no daemon and no browser, under a minute"
 	@echo "make watch            compile each change of a TypeScript file of the daemon and the tests at once, until interrupted"
-	@echo "make check            types and house rules only"
+	@echo "make check            types, format, lint and house rules"
+	@echo "make format           format all files, and correct what the linter can"
+	@echo "make layers           regenerate the table of folders in ARCHITECTURE.md from scripts/layers.ts"
 	@echo "make fuzz             fuzz each parser for half a minute; TARGET=name, INPUTS=N, SEED=N"
 	@echo "make asan-test        tests and fuzz targets of native code with address and undefined-behaviour sanitizers; SECONDS=180"
 	@echo "make mutate-native    a test fails without each bound that native code checks; FILTER=pack-file"
@@ -100,7 +102,7 @@ dist/.built: $(sources) | install
 
 web: dist/web/.built
 
-# Only what has changed is compiled again, in a second or two; the kernel and the web pages have targets of their own.
+# Only what has changed is compiled again, in two to eight seconds; the kernel and the web pages have targets of their own.
 watch: install kernel
 	@node_modules/.bin/tsc --watch --preserveWatchOutput
 

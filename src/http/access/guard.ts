@@ -3,7 +3,7 @@ import type { NarrowScope } from "../../account/records/validation.js";
 import { errorMessage } from "../../base/errors.js";
 import { clientKey } from "../../model/client.js";
 import type { Viewer } from "../../model/viewer.js";
-import { type ClientPermits, isRefused, replyText, type ReplyError } from "./permits.js";
+import { type ClientPermits, isRefused, replyText, type ReplyError } from "./concurrency.js";
 import type { BodyAdmission, BodySink, Handler, StreamAdmission } from "../server/handler.js";
 import { plainText, type Headers } from "../server/headers.js";
 import type { HttpRequest } from "../server/request.js";

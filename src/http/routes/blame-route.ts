@@ -3,7 +3,7 @@ import { shownPath } from "../../base/path-text.js";
 import { FairSemaphore, shareLimits } from "../../base/fair-semaphore.js";
 import { streamOrigins, type OriginOfLines } from "../../browse/blame-source.js";
 import { commitSubject } from "../../browse/git-sources.js";
-import { takePermit } from "../access/permits.js";
+import { takePermit } from "../access/concurrency.js";
 import type { HttpResponse } from "../server/response.js";
 import { type SseStream, refuseHead, startEvents, type EventServices } from "../stream/sse.js";
 import { findEntry, mirrorPath, withContext, type ContentServices } from "./named-content.js";

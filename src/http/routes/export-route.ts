@@ -6,7 +6,7 @@ import { clientKey } from "../../model/client.js";
 import { originFields } from "../../model/request-origin.js";
 import type { Viewer } from "../../model/viewer.js";
 import type { ViewerHandler } from "../access/guard.js";
-import { retryAfter } from "../access/permits.js";
+import { retryAfter } from "../access/concurrency.js";
 import { type Headers, plainText } from "../server/headers.js";
 import type { HttpRequest } from "../server/request.js";
 import type { HttpResponse } from "../server/response.js";

@@ -7,7 +7,7 @@ import type { GraphqlExecutor, GraphqlRequest } from "../../graphql/execution/ex
 import { clientKey } from "../../model/client.js";
 import type { Viewer } from "../../model/viewer.js";
 import { guardedBody, type ViewerHandler } from "../access/guard.js";
-import { takePermit } from "../access/permits.js";
+import { takePermit } from "../access/concurrency.js";
 import { acceptedEncoding } from "../stream/sse.js";
 import type { BodyAdmission } from "../server/handler.js";
 import { plainText, type Headers } from "../server/headers.js";

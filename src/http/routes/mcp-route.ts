@@ -7,7 +7,7 @@ import { clientKey } from "../../model/client.js";
 import type { RequestOrigin } from "../../model/request-origin.js";
 import type { Viewer } from "../../model/viewer.js";
 import { guardedBody } from "../access/guard.js";
-import { takePermit } from "../access/permits.js";
+import { takePermit } from "../access/concurrency.js";
 import { mcpChallenge, mcpPaths } from "./authorize-routes.js";
 import type { OAuthServices } from "./oauth-routes.js";
 import { plainText, type Headers } from "../server/headers.js";

@@ -7,7 +7,7 @@ import { CommitSource } from "../../browse/git-sources.js";
 import { toRepositorySource, type RepositorySource } from "../../browse/repository-source.js";
 import type { RequestOrigin } from "../../model/request-origin.js";
 import type { Viewer } from "../../model/viewer.js";
-import { retryAfter } from "../access/permits.js";
+import { retryAfter } from "../access/concurrency.js";
 import type { PagePath } from "../../model/page-path.js";
 import type { Headers } from "../server/headers.js";
 import type { HttpRequest } from "../server/request.js";

@@ -16,7 +16,7 @@ import {
   type FoundEntry,
   type Visit,
 } from "./named-content.js";
-import { takePermit } from "../access/permits.js";
+import { takePermit } from "../access/concurrency.js";
 import { mediaType } from "../../model/media-type.js";
 import type { PagePath } from "../../model/page-path.js";
 import { plainText, type Headers } from "../server/headers.js";

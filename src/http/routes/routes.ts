@@ -13,7 +13,7 @@ import type { ContentServices } from "./named-content.js";
 import { headersOfEvery } from "../access/cors.js";
 import { graphqlAdmission, graphqlBytesMax } from "./graphql-route.js";
 import { guarded, guardedBody, type ViewerHandler } from "../access/guard.js";
-import type { ClientPermits } from "../access/permits.js";
+import type { ClientPermits } from "../access/concurrency.js";
 import { addMcpRoutes, type McpServices } from "./mcp-route.js";
 import { pageHandler } from "./page-routes.js";
 import { rawHandler } from "./raw-route.js";

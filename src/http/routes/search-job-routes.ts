@@ -6,7 +6,7 @@ import type { SearchJobs } from "../../jobs/search-jobs.js";
 import { clientKey } from "../../model/client.js";
 import type { Viewer } from "../../model/viewer.js";
 import { guardedBody } from "../access/guard.js";
-import { type ReplyError, takePermit } from "../access/permits.js";
+import { type ReplyError, takePermit } from "../access/concurrency.js";
 import type { Headers } from "../server/headers.js";
 import { parseJsonBody } from "../server/json-body.js";
 import type { HttpRequest } from "../server/request.js";

@@ -11,7 +11,7 @@ import type { ArrivingPart } from "../../precise/arriving-part.js";
 import type { PreciseIndexes } from "../../precise/precise-indexes.js";
 import { userShareMax } from "../../precise/unfinished-uploads.js";
 import { guarded, guardedStream } from "../access/guard.js";
-import { retryAfter } from "../access/permits.js";
+import { retryAfter } from "../access/concurrency.js";
 import type { BodySink } from "../server/handler.js";
 import { plainText, type Headers } from "../server/headers.js";
 import type { HttpRequest } from "../server/request.js";

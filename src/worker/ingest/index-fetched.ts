@@ -16,7 +16,7 @@ import type { ShardOutput } from "../../indexer/shard-output.js";
 import { detachedName, type IndexedBranch, type Repository } from "../../model/repository.js";
 import type { SyncInput, SyncOutcome, SyncTask } from "../../protocol/ingest-messages.js";
 import { type IngestThread, stepAllowanceMs, timeAllowance } from "./ingest-thread.js";
-import { type Fetched, postProgress, requireExpected, wantedBranches } from "./running-fetch.js";
+import { type Fetched, postProgress, requireExpected, wantedBranches } from "./mirror-fetch.js";
 import { assignBranchBits, type ContentTreeMap, type Delta, findDelta } from "../../indexer/index-changes.js";
 import type { ShardStore } from "../../store/shard-store.js";
 import { createHash } from "node:crypto";

@@ -5,7 +5,7 @@ import type { ShardOutput } from "../../indexer/shard-output.js";
 import type { SyncInput, SyncOutcome, SyncTask, SyncTaskResult } from "../../protocol/ingest-messages.js";
 import { type IngestThread, stepAllowanceMs, withOutput } from "./ingest-thread.js";
 import { indexFetched, stateName } from "./index-fetched.js";
-import { type Fetched, type FetchOutcome, RunningFetch, VanishedError, wantedBranches } from "./running-fetch.js";
+import { type Fetched, type FetchOutcome, RunningFetch, VanishedError, wantedBranches } from "./mirror-fetch.js";
 import { monotonicMs, sleep } from "../../base/deadline.js";
 import { stopWhenSet } from "../../base/stop-signal.js";
 import type { RefState } from "../../git/objects/refs.js";

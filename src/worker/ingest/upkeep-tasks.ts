@@ -22,7 +22,7 @@ import { compact } from "../../indexer/compact.js";
 import type { TaskActivity } from "../../protocol/task-activity.js";
 import { HistoryReader } from "../../history/history-reader.js";
 import type { StoredShard } from "../../model/shard-record.js";
-import { openMirror } from "./running-fetch.js";
+import { openMirror } from "./mirror-fetch.js";
 
 /** Verifies stored shards. */
 export async function runCheck({ store, activity }: IngestThread, task: CheckTask): Promise<CheckTaskResult> {

@@ -26,7 +26,7 @@ import {
 } from "../../../src/git/mirror/working-copy.js";
 import type { RefState } from "../../../src/git/objects/refs.js";
 import { neverStop } from "../../../src/git/run/run.js";
-import { withWorkingCopy } from "../../../src/worker/ingest/running-fetch.js";
+import { withWorkingCopy } from "../../../src/worker/ingest/mirror-fetch.js";
 
 const limits = { ...workingCopyLimits, memoryBytesMax: 1 << 30, reserveBytes: 0 };
 

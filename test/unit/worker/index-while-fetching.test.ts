@@ -7,7 +7,7 @@ import type { Repository } from "../../../src/model/repository.js";
 import type { SyncInput, SyncTask, SyncTaskResult } from "../../../src/protocol/ingest-messages.js";
 import { indexWhileFetching, mayIndexEarly, runSync } from "../../../src/worker/ingest/sync-task.js";
 import { IngestThread } from "../../../src/worker/ingest/ingest-thread.js";
-import { openMirror, type Fetched, type FetchOutcome } from "../../../src/worker/ingest/running-fetch.js";
+import { openMirror, type Fetched, type FetchOutcome } from "../../../src/worker/ingest/mirror-fetch.js";
 import { testRepository } from "../../support/engine.js";
 import type { GitFixture } from "../../support/git-fixture.js";
 import { fixture, testMirrorOptions } from "../../support/git-mirror.js";
