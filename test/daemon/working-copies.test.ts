@@ -4,13 +4,14 @@ import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { resolveOptions } from "../../src/daemon/config/config.js";
-import { textsOnly } from "../support/daemon.js";
+import { dataDirectory, textsOnly } from "../support/daemon.js";
 import { GraphqlSite } from "../support/graphql-site.js";
 import { becomes } from "../support/waiting.js";
 
 t.test("a folder with working copies", async (t) => {
-  const root = t.testdir({ folder: { app: {} } });
+  const root = dataDirectory(t);
   const app = join(root, "folder/app");
+  mkdirSync(app, { recursive: true });
   const git = (...args: string[]): string =>
     execFileSync("git", ["-C", app, "-c", "user.name=ann", "-c", "user.email=b", ...args], { encoding: "utf8" });
   git("init", "-q", "-b", "main");

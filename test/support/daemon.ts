@@ -13,7 +13,7 @@ import type { Alert, Progress, StreamError, StreamMatch } from "../../src/model/
 import { isFull } from "./full-run.js";
 import { loadingCli, loadingDaemon } from "./program.js";
 import { removeFolder } from "./remove-folder.js";
-import type { Owner } from "./shared.js";
+import { type Owner, run } from "./shared.js";
 import { until, within } from "./waiting.js";
 
 const markMessage = "the log is written to here";
@@ -497,6 +497,10 @@ function spawnServe(
   return spawnTrawl(["serve", ...fixed, ...args], "ignore", variables, wrapper);
 }
 
+/** Those that run. One that a test has left behind, because something before its teardown failed, would keep this process for ever. */
+const children = new Set<ChildProcess>();
+let isTornDown = false;
+
 function spawnTrawl(
   args: readonly string[],
   input: "ignore" | "pipe",
@@ -504,10 +508,18 @@ function spawnTrawl(
   wrapper: readonly string[] = [],
 ): ChildProcess {
   const words = [...wrapper, process.execPath, "-e", entry, "--", ...args];
-  return spawn(words[0], words.slice(1), {
+  const child = spawn(words[0], words.slice(1), {
     stdio: [input, "pipe", "pipe", "ipc"],
     env: { PATH: process.env["PATH"], HOME: "/nonexistent", ...variables },
   });
+  if (!isTornDown)
+    run.teardown(() => {
+      for (const one of children) one.kill("SIGKILL");
+    });
+  isTornDown = true;
+  children.add(child);
+  child.once("close", () => children.delete(child));
+  return child;
 }
 
 function exitOf(child: ChildProcess): Promise<number | string> {

@@ -9,7 +9,7 @@ import t, { type Test } from "tap";
 export type Owner = Pick<Test, "teardown">;
 
 /** The `teardown` of the process; that of `t` is the file's while several files run. */
-const run: Owner = (t as { readonly run?: Owner }).run ?? { teardown: t.teardown.bind(t) as Test["teardown"] };
+export const run: Owner = (t as { readonly run?: Owner }).run ?? { teardown: t.teardown.bind(t) as Test["teardown"] };
 
 /**
  * Makes a fixture once: returns a function that makes it at its first call, and returns the same one afterwards. With the `t` of
