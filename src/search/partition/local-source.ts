@@ -394,15 +394,19 @@ export class LocalSource implements SearchSource {
     await this.#sendRanked(this.ranking, 0);
   }
 
-  /** Sends the ranked documents from this one on, and then what is left, within the limits of this source. */
+  /**
+   * Sends the ranked documents from this one on, and then what is left, within the limits of this source, which may go on where another
+   * one has ranked.
+   */
   async #sendRanked({ best, firstFrom, written, rest }: Ranking, from: number): Promise<void> {
     const { limits } = this.#search;
     const { matchCountMax, displayCountMax } = limits;
+    const { marks } = this.#options;
     const slices = this.#slices;
     if (this.#isOver) return slices.dropHeld();
     const limited = ({ options, ...work }: SlicedWork): SlicedWork => ({
       ...work,
-      options: { ...options, matchCountMax, displayCountMax },
+      options: { ...options, matchCountMax, displayCountMax, marks },
     });
     const { order } = this.#root;
     order?.ranked(best, from);
