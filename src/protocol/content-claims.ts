@@ -1,8 +1,54 @@
+import { mixBits } from "../base/text.js";
+
 /** A content and the matches in it, as `ContentClaims` identifies them: the first words are those of the blob's oid. */
 export const claimKeyWords = 5;
 
+/** A record of a content: its key, and the matches that were counted in the result that has them. */
+export const contentRecordWords = claimKeyWords + 1;
+
+/** Records of one batch. */
+export const contentRecordsMax = 8 * 1024;
+
 /** Identifies a result: the repository, the revision as typed and the path, as a hash. */
 export type ClaimOwner = readonly [number, number];
+
+/** Sets the key of the claim of a blob and the hash of the matches in it. */
+export function setClaimKey(key: Int32Array, oid: string, matches: number): void {
+  for (let i = 0; i < claimKeyWords - 1; i++) key[i] = Number.parseInt(oid.slice(8 * i, 8 * i + 8), 16);
+  // A symbol's name and a range of the text may have the same offsets, but a search has only one kind of them.
+  key[claimKeyWords - 1] = hashText(oid.slice(8 * (claimKeyWords - 1)), matches);
+}
+
+/** The member `contentKey` of match objects: the oid of the blob and a hash of the matches in it. */
+export function writeContentKey(oid: string, matches: number): string {
+  return `${oid}.${matches.toString(16).padStart(8, "0")}`;
+}
+
+export function isContentKey(text: string): boolean {
+  return /^[0-9a-f]{40,64}\.[0-9a-f]{8}$/.test(text);
+}
+
+/** Sets the key of the claim that a `contentKey` tells. Returns it. */
+export function readKey(key: Int32Array, contentKey: string): Int32Array {
+  const dot = contentKey.indexOf(".");
+  setClaimKey(key, contentKey.slice(0, dot), Number.parseInt(contentKey.slice(dot + 1), 16));
+  return key;
+}
+
+export function hashText(text: string, seed: number): number {
+  let hash = mixBits(seed);
+  for (let i = 0; i < text.length; i++) hash = mixBits(Math.imul(hash, 31) + text.charCodeAt(i));
+  return hash | 0;
+}
+
+/** What a batch tells of the contents of its results, if those with the same content and matches are grouped. */
+export interface BatchContents {
+  /** Of each content of which the batch counts the first result. */
+  readonly records: Int32Array;
+  /** Results that refer to another one, each of which counts as one match; and the matches that they have. */
+  readonly copyCount: number;
+  readonly copyMatches: number;
+}
 
 /** Claims that have room, and hash buckets: 33 MiB of address space, of which only what is used takes memory. */
 const claimsMax = 1 << 20;
@@ -42,10 +88,36 @@ export class ContentClaims {
     return Atomics.load(this.#words, 0) > this.#claimsMax;
   }
 
+  /** Claims that have been made, or for which there was room when it was given up. */
+  get count(): number {
+    return Math.min(Atomics.load(this.#words, 0), this.#claimsMax);
+  }
+
+  /** From now on there is no room. */
+  fill(): void {
+    Atomics.store(this.#words, 0, this.#claimsMax + 1);
+  }
+
+  /** Copies the keys of claims, counted from 0, in the order in which they were made. No thread may be making one. */
+  keys(from: number, to: number): Int32Array<ArrayBuffer> {
+    const keys = new Int32Array((to - from) * claimKeyWords);
+    for (let i = from; i < to; i++) {
+      const at = this.#at(i + 1);
+      keys.set(this.#words.subarray(at, at + claimKeyWords), (i - from) * claimKeyWords);
+    }
+    return keys;
+  }
+
+  /** Whether somebody else has the claim. */
+  isOfAnother(key: Int32Array, owner: ClaimOwner): boolean {
+    const known = this.#find(Atomics.load(this.#words, this.#bucket(key)), 0, key);
+    return known !== 0 && !this.#isOwnedBy(known, owner);
+  }
+
   /** Whether the owner has the claim, because it has it already, or nobody has it. Without room, it counts as such. */
   claim(key: Int32Array, owner: ClaimOwner): boolean {
     const words = this.#words;
-    const bucket = headerWords + (((key[0] ^ key[claimKeyWords - 1]) >>> 0) % bucketCount);
+    const bucket = this.#bucket(key);
     let own = 0;
     let end = 0;
     for (;;) {
@@ -89,6 +161,10 @@ export class ContentClaims {
     words[at + claimWords.owner] = a;
     words[at + claimWords.owner + 1] = b;
     return number;
+  }
+
+  #bucket(key: Int32Array): number {
+    return headerWords + (((key[0] ^ key[claimKeyWords - 1]) >>> 0) % bucketCount);
   }
 
   #at(number: number): number {

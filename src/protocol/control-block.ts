@@ -316,9 +316,9 @@ export class ControlBlock {
     }
   }
 
-  /** Counts a result that refers to another one with the same content, where it has this many matches. */
-  addDuplicate(matchCount: number): void {
-    this.#add(wideWords.duplicateCount, 1);
+  /** Counts results that refer to others with the same content, where they have this many matches. */
+  addDuplicates(count: number, matchCount: number): void {
+    this.#add(wideWords.duplicateCount, count);
     this.#add(wideWords.duplicateMatches, matchCount);
   }
 

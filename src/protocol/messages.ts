@@ -3,6 +3,7 @@ import type { MessagePort } from "node:worker_threads";
 import type { SerializedError } from "../base/errors.js";
 import type { SymbolFault } from "../model/shard-record.js";
 import type { FindCondition, SearchOptions, SearchStats } from "./search-options.js";
+import { contentRecordsMax, contentRecordWords } from "./content-claims.js";
 import { markWords, type ResultBatch } from "./result-batch.js";
 import type { FilterMemory } from "./shard-filter.js";
 import type { ShardPart } from "./shard-table.js";
@@ -360,8 +361,10 @@ export function holdsObjects(bytes: Uint8Array): boolean {
   return bytes.length === 0 || (bytes[0] === openBrace && bytes[bytes.length - 1] === closeBrace);
 }
 
-export function checkBatch({ bytes, selected, marks }: ResultBatch): void {
+export function checkBatch({ bytes, selected, marks, contents }: ResultBatch): void {
   assert((marks?.records.length ?? 0) % markWords === 0, "a batch has whole marks");
+  const recordCount = (contents?.records.length ?? 0) / contentRecordWords;
+  assert(Number.isInteger(recordCount) && recordCount <= contentRecordsMax, "a batch has whole records of contents");
   assert(holdsObjects(bytes), "a batch has whole match objects");
   for (const { repositoryId, kind, json } of selected)
     assert(repositoryId >= 0 && (kind === "repository") === (json === ""), "a selected result is named or written");

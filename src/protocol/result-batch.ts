@@ -1,4 +1,5 @@
 import { assert } from "../base/assert.js";
+import type { BatchContents } from "./content-claims.js";
 
 /** Results as JSON: comma-separated elements of the `matches` array, with their counts. */
 export interface ResultBatch {
@@ -16,6 +17,8 @@ export interface ResultBatch {
   readonly selected: readonly SelectedResult[];
   /** Undefined unless another process may have to go on behind the batch. */
   readonly marks?: BatchMarks | undefined;
+  /** Undefined unless results with the same content and matches are grouped. */
+  readonly contents?: BatchContents | undefined;
   /** Of ranked documents that have batches of their own: the index of the document in the work. */
   readonly ranked?: number | undefined;
 }

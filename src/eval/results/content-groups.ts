@@ -1,5 +1,14 @@
 import { mixBits } from "../../base/text.js";
-import { ContentClaims, claimKeyWords } from "../../protocol/content-claims.js";
+import {
+  type BatchContents,
+  ContentClaims,
+  claimKeyWords,
+  contentRecordsMax,
+  contentRecordWords,
+  hashText,
+  setClaimKey,
+  writeContentKey,
+} from "../../protocol/content-claims.js";
 import type { ControlBlock } from "../../protocol/control-block.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
 import type { Rows } from "../match/rows.js";
@@ -7,7 +16,7 @@ import type { ResultSource } from "../match/blocks.js";
 
 /** What a result has in common with those of the same blob and matches. */
 export interface ContentGroup {
-  /** The oid of the blob and a hash of the matches in it, as the member `contentKey` of match objects. */
+  /** The member `contentKey` of match objects. */
   readonly key: string;
   /** Whether this result has the matches, which the others refer to. */
   readonly isFirst: boolean;
@@ -24,6 +33,11 @@ export class ContentGroups {
   readonly #claims: ContentClaims;
   readonly #control: ControlBlock;
   readonly #key = new Int32Array(claimKeyWords);
+  /** Of what was counted since the last batch. */
+  #records = new Int32Array(64 * contentRecordWords);
+  #recordWords = 0;
+  #copyCount = 0;
+  #copyMatches = 0;
 
   constructor(memory: SharedArrayBuffer, control: ControlBlock) {
     this.#claims = new ContentClaims(memory);
@@ -36,17 +50,44 @@ export class ContentGroups {
     const oid = reader.oid(document);
     const start = content < reader.contentCount && rowTo > rowFrom ? reader.contentStart[content] : 0;
     const matches = hashRows(rows.words, rowFrom, rowTo, start);
-    const key = this.#key;
-    for (let i = 0; i < 4; i++) key[i] = Number.parseInt(oid.slice(8 * i, 8 * i + 8), 16);
-    // A symbol's name and a range of the text may have the same offsets, but a search has only one kind of them.
-    key[4] = hashText(oid.slice(32), matches);
-    const isFirst = this.#claims.claim(key, findOwner(reader, source));
-    return { key: `${oid}.${matches.toString(16).padStart(8, "0")}`, isFirst };
+    setClaimKey(this.#key, oid, matches);
+    const isFirst = this.#claims.claim(this.#key, findOwner(reader, source));
+    return { key: writeContentKey(oid, matches), isFirst };
   }
 
-  /** Counts a result that refers to another one, with the matches that it has. */
-  count(matchCount: number): void {
-    this.#control.addDuplicate(matchCount);
+  /** Whether a batch has as many records as it may have. */
+  get isFull(): boolean {
+    return this.#recordWords === contentRecordsMax * contentRecordWords;
+  }
+
+  /** Counts the result that was found last, with the matches that it has; of the first one, with those that the limit leaves. */
+  count({ isFirst }: ContentGroup, matchCount: number): void {
+    if (isFirst) return this.#record(matchCount);
+    this.#copyCount++;
+    this.#copyMatches += matchCount;
+    this.#control.addDuplicates(1, matchCount);
+  }
+
+  #record(matchCount: number): void {
+    const at = this.#recordWords;
+    if (at === this.#records.length) {
+      const larger = new Int32Array(2 * at);
+      larger.set(this.#records);
+      this.#records = larger;
+    }
+    this.#records.set(this.#key, at);
+    this.#records[at + claimKeyWords] = matchCount;
+    this.#recordWords += contentRecordWords;
+  }
+
+  /** What a batch tells of what was counted since the last one. */
+  take(): BatchContents {
+    const records = this.#records.slice(0, this.#recordWords);
+    const contents = { records, copyCount: this.#copyCount, copyMatches: this.#copyMatches };
+    this.#recordWords = 0;
+    this.#copyCount = 0;
+    this.#copyMatches = 0;
+    return contents;
   }
 }
 
@@ -59,10 +100,4 @@ function hashRows(words: Uint32Array, rowFrom: number, rowTo: number, start: num
   let hash = rowTo - rowFrom;
   for (let i = 2 * rowFrom; i < 2 * rowTo; i++) hash = mixBits(hash + (words[i] - start));
   return hash >>> 0;
-}
-
-function hashText(text: string, seed: number): number {
-  let hash = mixBits(seed);
-  for (let i = 0; i < text.length; i++) hash = mixBits(Math.imul(hash, 31) + text.charCodeAt(i));
-  return hash | 0;
 }

@@ -157,8 +157,9 @@ export class ResultWriter {
     const taken = this.limits.count(isDuplicate ? 1 : Math.max(1, rowCount));
     if (taken === 0) return undefined;
     if (!isDuplicate) this.#keepBest(source, rows, rowFrom, rowCount, taken);
-    if (isDuplicate) this.#groups?.count(Math.max(1, rowCount));
     const counted = isDuplicate ? Math.max(1, rowCount) : taken;
+    if (this.#groups?.isFull === true) this.flush();
+    if (group !== undefined) this.#groups?.count(group, counted);
     const template = this.#templates.find(source.summary, source.revision);
     this.#addToTally(source.document, template, rowCount > 0, counted, pathRows.count);
     if (rowCount > 0 && this.#reader instanceof SymbolView)
@@ -328,7 +329,8 @@ export class ResultWriter {
     if (this.#batch.length === 0 && !this.#hasTally && this.#selected.length === 0) return;
     this.#templates.addCounts(this.#tally);
     const marks = this.#marks && { records: this.#marks.take(), commits: this.#templates.takeCommits() };
-    const counted = { tally: this.#tally, digest: this.#digest?.take(), selected: this.#selected, marks };
+    const contents = this.#groups?.take();
+    const counted = { tally: this.#tally, digest: this.#digest?.take(), selected: this.#selected, marks, contents };
     const batch = { ...this.#batch.take(), ...counted };
     this.#selected = [];
     this.#tally = emptyTally();

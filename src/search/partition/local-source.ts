@@ -157,11 +157,11 @@ export class LocalSource implements SearchSource {
 
   /** Threads know the ids of repositories, and leave results that are repositories to be written here. */
   #named(batch: ResultBatch): SourcedBatch {
-    const { bytes, digest, selected, ranked } = batch;
+    const { bytes, digest, selected, contents, ranked } = batch;
     const { idBase } = this.#choice;
     const tally = idBase === 0 ? batch.tally : withIdBase(batch.tally, idBase);
     const marks = batch.marks && { ...batch.marks, commits: addIdBase(batch.marks.commits, idBase) };
-    if (selected.length === 0) return { bytes, tally, digest, selected: [], marks, ranked };
+    if (selected.length === 0) return { bytes, tally, digest, selected: [], marks, contents, ranked };
     const found = selected.map(({ kind, key, optionsIndex, repositoryId, revision, json }): FoundResult | undefined => {
       if (kind === "repository") return this.#writer.find(repositoryId, revision, optionsIndex);
       const repository = this.#repositories.byId(repositoryId)?.name ?? "";
@@ -169,7 +169,7 @@ export class LocalSource implements SearchSource {
       const ownKey = kind === "owner" || idBase === 0 ? key : `${id}${key.slice(key.indexOf("@"))}`;
       return { kind, key: ownKey, optionsIndex, repositoryId: id, revision, repository, json: () => json };
     });
-    return { bytes, tally, digest, selected: found.filter((one) => one !== undefined), marks, ranked };
+    return { bytes, tally, digest, selected: found.filter((one) => one !== undefined), marks, contents, ranked };
   }
 
   #addWork(work: FinishedWork): void {
@@ -401,12 +401,12 @@ export class LocalSource implements SearchSource {
   async #sendRanked({ best, firstFrom, written, rest }: Ranking, from: number): Promise<void> {
     const { limits } = this.#search;
     const { matchCountMax, displayCountMax } = limits;
-    const { marks } = this.#options;
+    const { marks, claims } = this.#options;
     const slices = this.#slices;
     if (this.#isOver) return slices.dropHeld();
     const limited = ({ options, ...work }: SlicedWork): SlicedWork => ({
       ...work,
-      options: { ...options, matchCountMax, displayCountMax, marks },
+      options: { ...options, matchCountMax, displayCountMax, marks, claims },
     });
     const { order } = this.#root;
     order?.ranked(best, from);

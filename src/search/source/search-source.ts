@@ -132,7 +132,8 @@ export interface SourceListener {
 }
 
 /** A batch of a worker, with results that have all that is sent of them. */
-export interface SourcedBatch extends Pick<ResultBatch, "bytes" | "tally" | "digest" | "marks" | "ranked"> {
+export interface SourcedBatch
+  extends Pick<ResultBatch, "bytes" | "tally" | "digest" | "marks" | "contents" | "ranked"> {
   readonly selected: readonly FoundResult[];
 }
 

@@ -136,7 +136,7 @@ t.test("counts of more than 32 bits are those of a sum", async (t) => {
           sums.kib += count;
           sums.tenths += limit;
         } else if (kind === 4) {
-          other.addDuplicate(count);
+          other.addDuplicates(1, count);
           sums.places++;
           sums.duplicates += count;
         } else {
