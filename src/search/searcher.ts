@@ -354,8 +354,8 @@ export class Searcher {
   #findFleet(plan: SearchPlan, request: SearchRequest, isRepeatable: boolean): SearchFleet | undefined {
     const { fleet } = this;
     if (request.isForAllNodes !== true || fleet === undefined || fleet.searchesHere(plan)) return undefined;
-    const { since, duplicates, patterns } = request;
-    const isForOne = isRepeatable || since !== undefined || duplicates === true || patterns !== undefined;
+    const { since, patterns } = request;
+    const isForOne = isRepeatable || since !== undefined || patterns !== undefined;
     return isForOne && fleet.hasAll ? undefined : fleet;
   }
 

@@ -134,7 +134,17 @@ class ReadySearch implements FrameReceiver {
     const at = [sections.others];
     const counts = this.#counts();
     this.#send(
-      { kind: "batch", at, document: undefined, counts, tally, digest: undefined, markBytes: 0, isPart: false },
+      {
+        kind: "batch",
+        at,
+        document: undefined,
+        counts,
+        tally,
+        digest: undefined,
+        markBytes: 0,
+        contents: undefined,
+        isPart: false,
+      },
       this.#batch,
     );
   }

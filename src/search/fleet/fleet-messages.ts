@@ -37,7 +37,7 @@ import { type OrderKey, sections } from "./result-order.js";
 /**
  * What is said over a channel of one search.
  *
- *     coordinator → leaf    ask (body: Asked), pins*, known*, sent*, go, share, again*, credit*, late*, stop
+ *     coordinator → leaf    ask (body: Asked), pins*, known*, sent*, go, share, (claimed*, again)*, credit*, late*, stop
  *     leaf → coordinator    prepared, rankable, (batch | found | commits | turn | state)*, end; or failed, or refused before end
  *
  * Or, between nodes that should have the same repositories: `compare`, and `holds`.
@@ -225,6 +225,12 @@ export const goHead = object({
 /** How many shards of all nodes share the budget of ranking. */
 export const shareHead = object({ kind: choice(["share"]), shardCount: natural });
 
+/** Before `again`: the body has keys of contents of which the client has the first result, which other results then refer to. */
+export const claimedHead = object({ kind: choice(["claimed"]) });
+
+/** Keys of contents in one message. */
+export const claimedKeysMax = 4 * 1024;
+
 /** What was found exceeds a limit: the rest of it may be counted and sent, from this ranked document on. */
 export const againHead = object({
   kind: choice(["again"]),
@@ -397,6 +403,17 @@ const batchHead = object({
   digest: optional(digest),
   /** Of the body, at its end: records of marks. */
   markBytes: natural,
+  /** Absent unless results with the same content are grouped. */
+  contents: optional(
+    object({
+      /** Of the body, at its end: records of contents. */
+      recordBytes: natural,
+      copyCount: natural,
+      copyMatches: natural,
+      /** Whether the leaf had no room for some contents, and may write them more than once. */
+      isIncomplete: flag,
+    }),
+  ),
   /** Whether it is only the beginning of a tally: the rest, and the results, follow at once. */
   isPart: flag,
 });
@@ -491,6 +508,7 @@ const fromCoordinator = {
   sent: sentHead,
   go: goHead,
   share: shareHead,
+  claimed: claimedHead,
   again: againHead,
   credit: creditHead,
   late: lateHead,
@@ -671,6 +689,13 @@ function splitList<Item extends readonly (string | number)[]>(items: readonly It
 export function readMarks(bytes: Uint8Array): Uint32Array {
   if (bytes.length % markBytes !== 0) throw new TrawlError("bad-request", `marks of ${bytes.length} bytes`);
   return new Uint32Array(new Uint8Array(bytes).buffer);
+}
+
+/** The numbers of an array of 32 bits, as a message has them. Throws `bad-request`. The bytes are copied. */
+export function readWords(bytes: Uint8Array, wordsOfOne: number): Int32Array {
+  if (bytes.length % (4 * wordsOfOne) !== 0)
+    throw new TrawlError("bad-request", `records of contents of ${bytes.length} bytes`);
+  return new Int32Array(new Uint8Array(bytes).buffer);
 }
 
 export function readTally(counted: WireTally): Tally {

@@ -9,6 +9,7 @@ import { writeAsked } from "./fleet-messages.js";
 import type { AskedPartitions } from "./leaf-search.js";
 import { type RemoteNode, RemoteSource } from "./remote-source.js";
 import { type OrderKey, ResultOrder, sections } from "./result-order.js";
+import { SharedContents } from "./shared-contents.js";
 
 /** All leaves together may send what a search of one host may have unread, and each of them at least this. */
 const leafCreditMin = 64 * 1024;
@@ -63,6 +64,7 @@ export function openGroups(
     claim,
     order: new ResultOrder(firstPlace(search), isShared(limits), () => root.listener.advanced(), rankWaitsMs),
     heads: { byteCount: 0, tallied: undefined },
+    contents: search.claims && new SharedContents(search.claims),
     asked,
     log,
     onFailover,
@@ -89,9 +91,8 @@ function firstPlace({ plan, limits }: SourcedSearch): OrderKey {
 }
 
 /** Throws `not-implemented` for what several nodes cannot answer yet as one would. */
-export function requireSpreadable({ since, duplicates, patterns }: SearchRequest): void {
+export function requireSpreadable({ since, patterns }: SearchRequest): void {
   if (since !== undefined) throw unavailable("since and watch are");
-  if (duplicates === true) throw unavailable("duplicates=1 is");
   if (patterns !== undefined) throw unavailable("patterns are");
 }
 

@@ -3,6 +3,7 @@ import { callAfter, callEvery, type PendingCall } from "../../base/deadline.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { Log } from "../../base/log.js";
 import { resultWhileYielding } from "../../base/yielding.js";
+import { claimKeyWords, ContentClaims } from "../../protocol/content-claims.js";
 import { ControlBlock, endTaking, makeResultLimits, takeMatches, takenMatches } from "../../protocol/control-block.js";
 import { creditOfBatch, markWords, sentBytesMax, SentMarks } from "../../protocol/result-batch.js";
 import type { Repository } from "../../model/repository.js";
@@ -41,12 +42,15 @@ import {
   readAsked,
   readKnown,
   readMarks,
+  readWords,
   splitTally,
   writeTally,
 } from "./fleet-messages.js";
 import type { Channel } from "./local-channel.js";
 import { holdingsInSteps } from "./replica-check.js";
 import { historyKey, type OrderKey, rankedKey, repositoryKey, sections } from "./result-order.js";
+
+const noRecords = new Uint32Array(0);
 
 /** Smaller batches cost more than they hold. */
 const batchBytesMin = 16 * 1024;
@@ -76,6 +80,8 @@ export interface LeafEnvironment {
 /** Of the marks of all searches for other nodes. */
 let sentBytes = 0;
 
+/** Whoever has what the client has of other nodes: no result, whose repository has an id. */
+const elsewhere = [0, 0] as const;
 /** Those that are to be searched, and how many there are. */
 export type AskedPartitions = NonNullable<Extract<CoordinatorMessage, { kind: "ask" }>["partitions"]>;
 
@@ -87,6 +93,8 @@ interface Running {
   readonly source: SearchSource;
   readonly control: ControlBlock;
   readonly limits: SearchLimits;
+  /** Undefined unless results with the same content are grouped. */
+  readonly claims: ContentClaims | undefined;
   readonly stop: () => void;
 }
 
@@ -111,6 +119,8 @@ export class LeafSearch implements FrameReceiver {
   #knownUnits = 0;
   /** Marks of results that another leaf has sent. */
   #sent: { readonly marks: SentMarks; left: number } | undefined;
+  /** Contents that the client has, which the next run does not write again. */
+  #claimed: ContentClaims | undefined;
   #chosen: ChosenHere | undefined;
   #go: Grant | undefined;
   #stop: Extract<CoordinatorMessage, { kind: "stop" }> | undefined;
@@ -194,6 +204,9 @@ export class LeafSearch implements FrameReceiver {
       case "share":
         assertTurn(this.#resolveShare !== undefined, "share");
         return this.#resolveShare?.(message.shardCount);
+      case "claimed":
+        assertTurn(this.#running?.claims !== undefined, "claimed");
+        return this.#addClaimed(readWords(body, claimKeyWords));
       case "again":
         assertTurn(this.#running !== undefined, "again");
         this.#go = message;
@@ -267,6 +280,12 @@ export class LeafSearch implements FrameReceiver {
       throw new TrawlError("bad-request", `${count} marks more than were announced`);
     this.#sent.left -= count;
     this.#sent.marks.add(records);
+  }
+
+  #addClaimed(keys: Int32Array): void {
+    const claims = (this.#claimed ??= ContentClaims.allocate());
+    for (let at = 0; at < keys.length; at += claimKeyWords)
+      claims.claim(keys.subarray(at, at + claimKeyWords), elsewhere);
   }
 
   closed(): void {
@@ -383,6 +402,9 @@ export class LeafSearch implements FrameReceiver {
     const marks = ask.hasMarks
       ? { secret: Uint8Array.from(secret), sent: sent?.memory, run: ++this.#runNumber }
       : undefined;
+    // What is claimed belongs to one run: threads may not have left the one before.
+    const claims = request.duplicates === true ? (this.#claimed ?? ContentClaims.allocate()) : undefined;
+    this.#claimed = undefined;
     const startedMs = performance.now();
     // A batch that is larger than the credit would be sent all the same, and the coordinator holds it.
     const batchBytesMax = Math.max(batchBytesMin, Math.floor(ask.creditBytes / 2));
@@ -392,7 +414,7 @@ export class LeafSearch implements FrameReceiver {
       plan,
       limits,
       control,
-      claims: undefined,
+      claims: claims?.memory,
       startedMs,
       marks,
       batchBytesMax,
@@ -411,7 +433,7 @@ export class LeafSearch implements FrameReceiver {
       this.#resolveShare?.(1);
       resolve();
     };
-    const running: Running = { source, control, limits, stop };
+    const running: Running = { source, control, limits, claims, stop };
     this.#running = running;
     this.#runCount++;
     this.#endOptions([...this.#late.options]);
@@ -585,7 +607,7 @@ export class LeafSearch implements FrameReceiver {
     });
   }
 
-  #takeBatch({ bytes, tally, digest, selected, marks, ranked }: SourcedBatch, release: () => void): void {
+  #takeBatch({ bytes, tally, digest, selected, marks, contents, ranked }: SourcedBatch, release: () => void): void {
     let isSent = false;
     this.#guarded(() => {
       this.#owedBytes += creditOfBatch({ bytes, tally });
@@ -593,12 +615,22 @@ export class LeafSearch implements FrameReceiver {
       const document = ranked === undefined ? undefined : this.#ranked.from + ranked;
       if (document !== undefined) this.#at = rankedKey(this.#ranked.documents[document], document);
       const tallies = splitTally(writeTally(tally, nameOf, marks?.commits));
-      const common = { kind: "batch", at: this.#at, document, counts: this.#counts(), markBytes: 0 } as const;
+      const none = { document, counts: this.#counts(), markBytes: 0, contents: undefined };
+      const common = { kind: "batch", at: this.#at, ...none } as const;
       // The results come last: whoever loses this node in between has none of them.
       for (const part of tallies.slice(1)) this.#send({ ...common, tally: part, digest: undefined, isPart: true });
       const markBytes = marks?.records.byteLength ?? 0;
-      const head = { ...common, tally: tallies[0], digest: digest && toWords(digest), markBytes, isPart: false };
-      this.#send(head, bytes, release, marks && new Uint8Array(marks.records.buffer, 0, markBytes));
+      const told = contents && {
+        recordBytes: contents.records.byteLength,
+        copyCount: contents.copyCount,
+        copyMatches: contents.copyMatches,
+        isIncomplete: this.#running?.claims?.isFull === true,
+      };
+      const digested = digest && toWords(digest);
+      const head = { ...common, tally: tallies[0], digest: digested, markBytes, contents: told, isPart: false };
+      // A search has marks, or groups contents.
+      const { buffer, byteLength } = marks?.records ?? contents?.records ?? noRecords;
+      this.#send(head, bytes, release, new Uint8Array(buffer, 0, byteLength));
       isSent = true;
       for (const found of selected) this.#sendFound(found);
     });

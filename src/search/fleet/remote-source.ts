@@ -6,6 +6,7 @@ import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { Omission, ReceiptPage, ReceiptRepository } from "../../model/stream-events.js";
 import { emptyDigest } from "../../native/kernel/result-digest.js";
 import type { FoundCommit } from "../../protocol/commit-page.js";
+import { contentRecordsMax, contentRecordWords } from "../../protocol/content-claims.js";
 import { takenMatches } from "../../protocol/control-block.js";
 import { holdsObjects } from "../../protocol/messages.js";
 import { allMarksMax, creditOfBatch, markBytes, markWords, marksMax } from "../../protocol/result-batch.js";
@@ -30,6 +31,7 @@ import {
   readCommits,
   readMarks,
   readTally,
+  readWords,
   sentRecordsMax,
   toCoordinatorMessage,
   toLeafMessage,
@@ -42,6 +44,7 @@ import {
 import type { AskedPartitions } from "./leaf-search.js";
 import type { Channel } from "./local-channel.js";
 import { compareKeys, type OrderedSource, type OrderKey, type ResultOrder, sections } from "./result-order.js";
+import { countRecorded, type NodeContents, savedBy, type SharedContents } from "./shared-contents.js";
 
 /** Credit is returned in amounts of this, and all of it when the client has read everything. */
 const creditStepBytes = 16 * 1024;
@@ -71,6 +74,9 @@ const continuedBytesMin = 32;
 /** Records of results that were written as far as they are shown when a batch ended: one of each thread, at most. */
 const continuedSlack = 16;
 
+/** Records of contents are looked up in one go if all heads that are held have no more bytes than these: it takes some milliseconds. */
+const foreseenBytesMax = 1024 * 1024;
+
 /** After all ranked documents. */
 const noDocument = Number.MAX_SAFE_INTEGER;
 
@@ -96,6 +102,8 @@ export interface SharedSearch {
   readonly claim: (repository: string, owner: string) => string;
   readonly order: ResultOrder;
   readonly heads: HeldHeads;
+  /** Undefined unless results with the same content are grouped. */
+  readonly contents: SharedContents | undefined;
   /** The search as all nodes are told, with the secret of its marks. */
   readonly asked: Uint8Array;
   readonly log: Log;
@@ -142,6 +150,9 @@ const heldIn: Readonly<Record<PlacedMessage["kind"], readonly unknown[]>> = {
  *
  * If not, it is asked again, from there on, with what is left. So a search that finds less than its limit takes as long as the slowest
  * node, and every search is exact.
+ *
+ * If results with the same content are grouped, the leaf counts a content in full that another node has, too. Then less is counted than it
+ * knows of. If it has come to its limit with that, or if nobody can tell yet, it is asked again, and told what the client has.
  *
  * If a leaf is lost and another node has the same repositories, that one is asked to go on. Its shards are others, so what was
  * passed on is told by marks: it searches everything again, and neither counts nor writes what has a mark. Of the commits of which
@@ -227,6 +238,8 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
   #tallies: { readonly parts: WireTally[]; headBytes: number } = { parts: [], headBytes: 0 };
   /** Its part of the heads that all sources hold. */
   #headBytes = 0;
+  /** Undefined unless results with the same content are grouped. */
+  readonly #contents: NodeContents | undefined;
 
   constructor(
     search: SourcedSearch,
@@ -242,6 +255,7 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     this.#partitions = partitions;
     this.#passed = new PassedResults(nodes.length > 1 && mayHaveMarks(search));
     this.#shared = shared;
+    this.#contents = shared.contents?.join();
     this.#part = emptyPart(search.plan);
     this.#reached = [];
     this.#ended = new Promise((resolve) => {
@@ -264,15 +278,20 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     const told = { isOnly, hasMarks, pinnedCount, knownCount, sentCount, rankedMatchesMax };
     this.#send({ kind: "ask", timeoutMs, creditBytes, partitions: this.#partitions, ...told }, asked);
     this.#granted = this.#findLeft();
-    if (pinnedCount === 0 && knownCount === 0 && sentCount === 0) return this.#send({ kind: "go", ...this.#grant });
-    const [channel, pieces] = [this.#channel, tellPassed(writePins(pinned), writeKnown(known), passed.records())];
+    const go = { kind: "go", ...this.#grant } as const;
+    if (pinnedCount === 0 && knownCount === 0 && sentCount === 0) return this.#send(go);
+    this.#sendInSteps(tellPassed(writePins(pinned), writeKnown(known), passed.records()), go);
+  }
+
+  #sendInSteps(pieces: Iterator<[CoordinatorMessage, Uint8Array], void>, last: CoordinatorMessage): void {
+    const channel = this.#channel;
     const isCurrent = (): boolean => this.#channel === channel && this.#state !== "closed";
     workInSteps({
       step: () => {
         if (!isCurrent()) return true;
         try {
           const { done, value } = pieces.next();
-          if (done === true) this.#send({ kind: "go", ...this.#grant });
+          if (done === true) this.#send(last);
           else this.#send(...value);
           return done === true;
         } catch (error) {
@@ -368,11 +387,12 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     if (first === undefined || this.#isClosed) return false;
     if (this.#isLimitReached && !this.#isAdmitted && !this.#mayOwe) return this.#endAtLimit();
     if (this.#isOutOfTime) {
-      const isWanted = this.#mayTakeLate(first.message);
+      const isWanted = this.#mayTakeLate(first);
       return !this.#isClosed && this.#takeFirst(isWanted);
     }
+    if (this.#mustGoOn(first.message)) return false;
     if (first.message.kind === "end") return this.#takeFirst(true);
-    if (!this.#shared.order.isTurn(this.#number) || !this.#isAllowed(first.message)) return false;
+    if (!this.#shared.order.isTurn(this.#number) || !this.#isAllowed(first)) return false;
     return this.#takeFirst(true);
   }
 
@@ -392,15 +412,40 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     this.#shared.order.reach(this.#number, place);
   }
 
+  /**
+   * Whether the leaf has ended what it ranks at its limit, and the search has not come to its own, because some of the contents are
+   * those of others. Asks the leaf again then.
+   */
+  #mustGoOn(message: PlacedMessage): boolean {
+    if (this.#isAdmitted || (this.#contents?.saved ?? 0) === 0 || !("counts" in message)) return false;
+    if (Number(findPlace(message)[0]) <= sections.ranked || !this.#isAtLimit(message.counts)) return false;
+    const left = this.#findLeft();
+    if (left.matches === 0) return false;
+    this.#askAgain(left, this.#nextDocument);
+    return true;
+  }
+
+  /** Of those that were ranked, the one after what was passed on. */
+  get #nextDocument(): number {
+    return this.#document === undefined ? 0 : this.#document + 1;
+  }
+
+  /** Whether the leaf has counted or shown all that it may. */
+  #isAtLimit({ matches, displayed, isLimitHit }: LeafCounts): boolean {
+    const granted = this.#granted;
+    return isLimitHit || matches >= granted.matches || (granted.displayed > 0 && displayed >= granted.displayed);
+  }
+
   /** Whether a message whose turn it is fits; asks the leaf again if it does not. */
-  #isAllowed(message: PlacedMessage): boolean {
+  #isAllowed({ message, body }: HeldMessage): boolean {
     const [section] = findPlace(message);
-    if (message.kind === "batch" && section === sections.ranked) return this.#isRankedAllowed(message);
+    if (message.kind === "batch" && section === sections.ranked) return this.#isRankedAllowed(message, body);
     if (section !== sections.others || this.#isAdmitted) return true;
     // What says only that others follow.
     if (message.kind === "turn") return true;
     const left = this.#findLeft();
-    if (!this.#knowsLimits(left) && !this.#fits(left)) return false;
+    const isExact = this.#contents?.isExact !== false || !isShared(this.#search.limits);
+    if (!(isExact && this.#knowsLimits(left)) && !this.#fits(left)) return false;
     this.#isAdmitted = true;
     this.#isCountedOnly = this.#isNothingShown(left);
     return true;
@@ -420,19 +465,43 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     }
     const { counts } = end.message;
     const found = end.foundCount;
+    const saved = this.#savedInHeld();
+    if (saved === undefined) {
+      this.#askAgain(left);
+      return false;
+    }
+    const isCut = saved + (this.#contents?.saved ?? 0) > 0 && this.#isAtLimit(counts);
     const isWithin = (count: number, max: number | undefined): boolean => max === undefined || count + found <= max;
     const fits =
-      isWithin(counts.matches - this.#counts.matches, left.matches) &&
-      (this.#isNothingShown(left) || isWithin(counts.displayed - this.#counts.displayed, left.displayed)) &&
+      !isCut &&
+      isWithin(counts.matches - this.#counts.matches - saved, left.matches) &&
+      (this.#isNothingShown(left) || isWithin(counts.displayed - this.#counts.displayed - saved, left.displayed)) &&
       left.taken.every((max, i) => isWithin((counts.taken?.[i] ?? 0) - (this.#counts.taken?.[i] ?? 0), max));
     if (!fits) this.#askAgain(left);
     return fits;
   }
 
+  /** What the search counts less than the leaf, of all batches that are held, if they are passed on now; undefined if they are many. */
+  #savedInHeld(): number | undefined {
+    if (this.#contents === undefined) return 0;
+    if (this.#held.headByteCount > foreseenBytesMax) return undefined;
+    let saved = 0;
+    for (const { message, body } of this.#held.all())
+      if (message.kind === "batch") saved += this.#savedIn(message, body);
+    return saved;
+  }
+
+  #savedIn(message: Message<"batch">, body: Uint8Array): number {
+    return this.#contents === undefined ? 0 : savedBy(this.#contents.find(readRecords(message, body)));
+  }
+
   /** A ranked document fits if all of its matches do, and if its leaf has cut them as this one would. */
-  #isRankedAllowed({ tally, document }: Message<"batch">): boolean {
-    const count = countMatches(tally);
-    if (count === 0) {
+  #isRankedAllowed(message: Message<"batch">, body: Uint8Array): boolean {
+    const { document } = message;
+    const counted = countMatches(message);
+    const saved = this.#savedIn(message, body);
+    const count = counted - saved;
+    if (counted === 0) {
       // What another node has counted is owed to the client.
       if (document !== this.#document) this.#showDocument(document, true);
       return true;
@@ -450,6 +519,12 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
       this.#askAgain(left, document);
       return false;
     }
+    const { matches, displayed } = this.#counts;
+    const then = { ...this.#counts, matches: matches + counted, displayed: displayed + counted, isLimitHit: false };
+    if ((this.#contents?.saved ?? 0) + saved > 0 && this.#isAtLimit(then)) {
+      this.#askAgain(left, document);
+      return false;
+    }
     this.#showDocument(document, !isCountedOnly);
     return true;
   }
@@ -460,10 +535,10 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
   }
 
   /** When the time is over: what has been found in time is passed on as far as it fits, and nobody is asked again. */
-  #mayTakeLate(message: PlacedMessage): boolean {
+  #mayTakeLate({ message, body }: HeldMessage): boolean {
     if (message.kind !== "batch" || this.#isAdmitted) return true;
     const left = this.#findLeft();
-    const count = countMatches(message.tally);
+    const count = countMatches(message) - this.#savedIn(message, body);
     const isCountedOnly = this.#isNothingShown(left);
     // What the leaf has counted of basic queries may be ahead of this batch, and cannot be told apart.
     const taken = (message.counts.taken ?? []).map((now, i) => now - (this.#counts.taken?.[i] ?? 0));
@@ -514,7 +589,9 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     this.#granted = { matches, displayed, taken };
     this.#isRestarting = true;
     this.#sentLate.clear();
-    this.#send({ kind: "again", from, ...this.#grant });
+    const again = { kind: "again", from, ...this.#grant } as const;
+    if (this.#contents === undefined) this.#send(again);
+    else this.#sendInSteps(tellClaimed(this.#contents.tell()), again);
     this.#sendLate();
   }
 
@@ -876,23 +953,26 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
   }
 
   #takeBatch(message: Message<"batch">, body: Uint8Array, release: () => void): void {
-    const end = body.length - message.markBytes;
-    require(end >= 0, "marks that are longer than their message");
-    const [marks, bytes] = [readMarks(body.subarray(end)), body.subarray(0, end)];
+    const bytes = body.subarray(0, Math.max(0, body.length - countRecordBytes(message)));
+    require(bytes.length + countRecordBytes(message) === body.length, "marks that are longer than their message");
+    const marks = readMarks(body.subarray(bytes.length, bytes.length + message.markBytes));
     require(holdsObjects(bytes), "results that are no objects");
     const { repositories, unownedResults } = message.tally;
-    const count = countMatches(message.tally);
-    require(this.#receivedMatches + count <= message.counts.matches, "more results than it has counted");
+    const count = countMatches(message);
+    require(count >= 0 && this.#receivedMatches + count <= message.counts.matches, "more results than it has counted");
     const recordsMax = count + Math.floor(bytes.length / continuedBytesMin) + continuedSlack;
     require(marks.length / markWords <= recordsMax, "marks of more results than it has counted");
     for (const [id, name] of repositories) this.#learn(id, name);
     const tally = readTally(this.#withFirstIdsOf(message.tally));
     const isShown = message.document === undefined || this.#isAdmitted ? !this.#isCountedOnly : this.#isDocumentShown;
     const digest = isShown && message.digest !== undefined ? Uint32Array.from(message.digest) : undefined;
-    const shown = isShown ? this.#withFirstIds(bytes) : bytes.subarray(0, 0);
-    if (this.#isAdmitted) this.#addCounts(message.counts);
-    else this.#addDocument(count);
+    const records = this.#checkedContents(message, body, count);
+    const saved = this.#savedIn(message, body);
+    const shown = isShown ? this.#withFirstIds(this.#contents?.shorten(bytes) ?? bytes) : bytes.subarray(0, 0);
+    if (this.#isAdmitted) this.#addCounts(message.counts, saved);
+    else this.#addDocument(count, saved);
     // Nothing of it is wrong, so all of it is passed on.
+    this.#passContents(message, records);
     this.#receivedMatches += count;
     for (const [, repository, typed, matchCount, commit] of repositories)
       if (matchCount > 0) this.#passed.pin({ repository, typed, commit });
@@ -904,8 +984,27 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     this.#root.listener.batch({ bytes: shown, tally, digest, selected: [] }, release);
   }
 
+  /** The records of a batch that counts so many matches. */
+  #checkedContents(message: Message<"batch">, body: Uint8Array, count: number): Int32Array {
+    const { contents } = message;
+    const isWanted = this.#contents !== undefined;
+    require(isWanted === (contents !== undefined), "contents that nobody has asked for, or none");
+    const records = readRecords(message, body);
+    const sum = countRecorded(records) + (contents?.copyCount ?? 0);
+    require(!isWanted || sum <= count, "contents with more matches than it has counted");
+    return records;
+  }
+
+  #passContents({ contents: told }: Message<"batch">, records: Int32Array): void {
+    const contents = this.#contents;
+    if (contents === undefined || told === undefined) return;
+    if (told.isIncomplete) contents.giveUp();
+    const { count, matches } = contents.pass(records);
+    this.#search.control.addDuplicates(told.copyCount + count, told.copyMatches + matches);
+  }
+
   /** Adds what a batch has counted, of a leaf that may be ahead of what is passed on. */
-  #addDocument(count: number): void {
+  #addDocument(count: number, saved: number): void {
     const { control } = this.#search;
     const { matches, displayed } = this.#granted;
     require(this.#counts.matches + count <= matches, "more matches than it was granted");
@@ -915,8 +1014,8 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
       matches: this.#counts.matches + count,
       displayed: Math.min(shownMax, this.#counts.displayed + count),
     };
-    control.addMatches(count);
-    control.addDisplayed(count);
+    control.addMatches(count - saved);
+    control.addDisplayed(count - saved);
   }
 
   #takeFound(message: Message<"found">, body: Uint8Array): void {
@@ -997,8 +1096,11 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     this.#owedBytes += byteCount;
   }
 
-  /** Adds what the leaf has counted since the last time to the counts of the search: all of it, or nothing. */
-  #addCounts(now: LeafCounts): void {
+  /**
+   * Adds what the leaf has counted since the last time to the counts of the search: all of it, or nothing; except what the search counts
+   * less.
+   */
+  #addCounts(now: LeafCounts, saved = 0): void {
     const { control, limits } = this.#search;
     const before = this.#counts;
     const grown = (key: "matches" | "displayed"): number => {
@@ -1019,8 +1121,8 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     require(isGranted, "more matches of a basic query than it was granted");
     // Nothing of it is wrong, so all of it is added.
     this.#addTaken(newTaken);
-    control.addMatches(newMatches);
-    control.addDisplayed(newDisplayed);
+    control.addMatches(newMatches - saved);
+    control.addDisplayed(newDisplayed - (displayed > 0 && !this.#isCountedOnly ? saved : 0));
     this.#counts = now;
     this.#takeLimit(now);
   }
@@ -1122,6 +1224,7 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     this.#cost = noCounts;
     this.#reach(this.#shared.order.first);
     this.#tallies = { parts: [], headBytes: 0 };
+    this.#contents?.forget();
     this.#counts = noCounts;
     this.#receivedMatches = 0;
     this.#isLeafParked = false;
@@ -1186,9 +1289,22 @@ function findPlace(message: PlacedMessage): OrderKey {
   return message.kind === "end" ? [sections.end] : message.at;
 }
 
-/** Each match is of one repository. */
-function countMatches({ repositories }: Message<"batch">["tally"]): number {
-  return repositories.reduce((sum, [, , , count]) => sum + count, 0);
+/** Each match is of one repository. What refers to another result counts as one. */
+function countMatches({ tally, contents }: Pick<Message<"batch">, "tally" | "contents">): number {
+  const all = tally.repositories.reduce((sum, [, , , count]) => sum + count, 0);
+  return contents === undefined ? all : all - contents.copyMatches + contents.copyCount;
+}
+
+/** Of marks, or of contents. */
+function countRecordBytes({ markBytes, contents }: Message<"batch">): number {
+  return markBytes + (contents?.recordBytes ?? 0);
+}
+
+/** What a batch tells of its contents. Throws `bad-request`. */
+function readRecords({ contents }: Message<"batch">, body: Uint8Array): Int32Array {
+  const byteCount = contents?.recordBytes ?? 0;
+  require(byteCount <= Math.min(body.length, 4 * contentRecordsMax * contentRecordWords), "too many contents");
+  return readWords(body.subarray(body.length - byteCount), contentRecordWords);
 }
 
 /** What came with a message. */
@@ -1203,9 +1319,9 @@ interface HeldMessage extends ToldBody {
   readonly message: PlacedMessage;
 }
 
-/** A leaf has no credit for marks, like heads. */
-function markBytesIn({ message, body }: Pick<HeldMessage, "message" | "body">): number {
-  return message.kind === "batch" ? Math.min(message.markBytes, body.length) : 0;
+/** A leaf has no credit for marks and records of contents, like heads. */
+function recordBytesIn({ message, body }: Pick<HeldMessage, "message" | "body">): number {
+  return message.kind === "batch" ? Math.min(countRecordBytes(message), body.length) : 0;
 }
 
 /** What a leaf has said before its turn. */
@@ -1232,22 +1348,26 @@ class HeldMessages {
     return this.#endOfOthers && { message: this.#endOfOthers, foundCount: this.#foundCount };
   }
 
+  all(): readonly HeldMessage[] {
+    return this.#messages.slice(this.#from);
+  }
+
   add(message: PlacedMessage, told: ToldBody): void {
     const [section] = findPlace(message);
     if (section === sections.others && message.kind === "found") this.#foundCount++;
     const isAfterOthers = section === sections.histories || section === sections.end;
     if (isAfterOthers && (message.kind === "turn" || message.kind === "end")) this.#endOfOthers ??= message;
     const held = { message, ...told };
-    this.byteCount += held.body.length - markBytesIn(held) + heldMessageBytes;
-    this.headByteCount += held.headBytes + markBytesIn(held);
+    this.byteCount += held.body.length - recordBytesIn(held) + heldMessageBytes;
+    this.headByteCount += held.headBytes + recordBytesIn(held);
     this.#messages.push(held);
   }
 
   shift(): HeldMessage {
     const one = this.#messages[this.#from++];
     assert(one !== undefined, "a message is held");
-    this.byteCount -= one.body.length - markBytesIn(one) + heldMessageBytes;
-    this.headByteCount -= one.headBytes + markBytesIn(one);
+    this.byteCount -= one.body.length - recordBytesIn(one) + heldMessageBytes;
+    this.headByteCount -= one.headBytes + recordBytesIn(one);
     if (this.#from * 2 > this.#messages.length) {
       this.#messages = this.#messages.slice(this.#from);
       this.#from = 0;
@@ -1375,6 +1495,11 @@ function* tellPassed(
   for (const body of pins) yield [{ kind: "pins" }, body];
   for (const body of known) yield [{ kind: "known" }, body];
   for (const body of records) yield [{ kind: "sent" }, body];
+}
+
+/** The messages about what the client has. */
+function* tellClaimed(keys: Iterable<Uint8Array>): Generator<[CoordinatorMessage, Uint8Array], void> {
+  for (const body of keys) yield [{ kind: "claimed" }, body];
 }
 
 function countsAnything(tally: WireTally): boolean {

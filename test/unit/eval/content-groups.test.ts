@@ -3,8 +3,9 @@ import t from "tap";
 import type { StreamMatch } from "../../../src/model/stream-events.js";
 import { loadKernel } from "../../../src/native/kernel/load.js";
 import { addDigest, emptyDigest, printDigest } from "../../../src/native/kernel/result-digest.js";
-import { ContentClaims, claimKeyWords } from "../../../src/protocol/content-claims.js";
+import { type BatchContents, ContentClaims, claimKeyWords } from "../../../src/protocol/content-claims.js";
 import { planQuery } from "../../../src/query/plan/plan-query.js";
+import { countRecorded, savedBy, SharedContents } from "../../../src/search/fleet/shared-contents.js";
 import { runEngine, testRepository, testShard, type EngineOptions, type TestDocument } from "../../support/engine.js";
 import { fc, runs } from "../../support/property.js";
 
@@ -123,6 +124,125 @@ for (const name of ["native", "ts"] as const) {
   });
 }
 
+interface NodeBatch {
+  readonly node: number;
+  readonly bytes: Uint8Array;
+  readonly contents: BatchContents;
+}
+
+/** What nodes find that have these files, of which each groups its own results; batches of different nodes in turn. */
+function batchesOf(nodes: readonly (readonly TestDocument[])[], query: string, more: EngineOptions = {}) {
+  const kernel = loadKernel("native");
+  const found = nodes.map((files, node) => {
+    const batches: NodeBatch[] = [];
+    const onBatch: EngineOptions["onBatch"] = ({ bytes, contents }) => {
+      if (contents !== undefined) batches.push({ node, bytes: new Uint8Array(bytes), contents });
+    };
+    const shards = files.length === 0 ? [] : [testShard(kernel, files, repositories)];
+    const result = runEngine(kernel, shards, planQuery(query, "standard"), { groupsContents: true, onBatch, ...more });
+    return { batches, result };
+  });
+  const length = Math.max(...found.map(({ batches }) => batches.length));
+  const inTurn = Array.from({ length }, (_, i) => found.flatMap(({ batches }) => batches.slice(i, i + 1))).flat();
+  return { batches: inTurn, results: found.map(({ result }) => result) };
+}
+
+/** The same as one search has it. */
+function pass(nodeCount: number, batches: readonly NodeBatch[]) {
+  const shared = new SharedContents(ContentClaims.allocate().memory);
+  const nodes = Array.from({ length: nodeCount }, () => shared.join());
+  const copies = { count: 0, matches: 0 };
+  const matches: StreamMatch[] = [];
+  let isForeseen = true;
+  for (const { node, bytes, contents } of batches) {
+    const expected = nodes[node]?.find(contents.records);
+    const passed = nodes[node]?.pass(contents.records) ?? copies;
+    isForeseen &&= isDeepStrictEqual(passed, expected);
+    copies.count += passed.count + contents.copyCount;
+    copies.matches += passed.matches + contents.copyMatches;
+    const shortened = Buffer.from(nodes[node]?.shorten(bytes) ?? bytes).toString();
+    matches.push(...(JSON.parse(`[${shortened}]`) as StreamMatch[]));
+  }
+  const saved = nodes.reduce((sum, node) => sum + node.saved, 0);
+  return { matches, copies, saved, isForeseen, shared, nodes };
+}
+
+t.test("what several nodes have is reported as on one", async (t) => {
+  const options = fc.record({ credit: fc.constantFrom(undefined, 1, 300), nodeCount: fc.constantFrom(2, 3) });
+  const property = fc.property(documents, queries, options, (files, query, { credit, nodeCount }) => {
+    const parts = Array.from({ length: nodeCount }, (_, node) => files.filter((_, i) => i % nodeCount === node));
+    const more = credit === undefined ? {} : { credit };
+    const { batches, results } = batchesOf(parts, query, more);
+    const { matches, copies, saved, isForeseen } = pass(nodeCount, batches);
+    const kernel = loadKernel("native");
+    const one = runEngine(kernel, [testShard(kernel, files, repositories)], planQuery(query, "standard"), {
+      groupsContents: true,
+    });
+    const full = matches.filter(({ duplicate }) => duplicate !== true);
+    const counted = results.reduce((sum, { matchCount }) => sum + matchCount, 0);
+    const recorded = batches.reduce((sum, { contents }) => sum + countRecorded(contents.records), 0);
+    return (
+      isForeseen &&
+      isDeepStrictEqual(placesOf(expand(matches)), placesOf(expand(one.matches))) &&
+      placesOf(full).size === new Set(full.map(({ contentKey }) => contentKey)).size &&
+      isDeepStrictEqual({ places: copies.count, matches: copies.matches }, one.duplicates) &&
+      counted - saved === one.matchCount &&
+      recorded + results.reduce((sum, { duplicates }) => sum + duplicates.places, 0) === counted
+    );
+  });
+  t.doesNotThrow(() => fc.assert(property, { numRuns: runs(30) }));
+});
+
+t.test("of a result of another node that has several objects one is left", async (t) => {
+  const lines = 20_000;
+  const document = (path: string, text: string): TestDocument => ({
+    path,
+    repositoryId: 1,
+    branchMask: 1,
+    language: "Go",
+    content: text,
+    oid: (text.length % 10).toString().repeat(40),
+    skipReason: "none",
+  });
+  const long = "word\n".repeat(lines);
+  const own = [document("x", "word in one"), document("y", "word in two, twice: word")];
+  const nodes = [[document("a", long)], [document("b", long), ...own]];
+  const { batches } = batchesOf(nodes, "word", { batchBytes: 1 });
+  t.ok(batches.filter(({ node }) => node === 1).length > 3);
+  const { matches, saved, copies, shared, nodes: passed } = pass(2, batches);
+  const objects = (path: string) => matches.filter((match) => match.path === path);
+  t.ok(objects("a").length > 1);
+  t.match(objects("b"), [{ type: "path", duplicate: true, language: "Go", contentKey: objects("a")[0]?.contentKey }]);
+  t.same([objects("b").length, objects("x").length, objects("y").length], [1, 1, 1]);
+  t.match(objects("y"), [{ type: "content", chunkMatches: Array }]);
+  t.same([copies, saved], [{ count: 1, matches: lines }, lines - 1]);
+
+  t.equal(shared.count, 3);
+  const [first, second] = passed;
+  t.same([first?.isExact, second?.isExact], [false, false], "each has contents of which the other one has not heard");
+  const told = [...(second?.tell() ?? [])];
+  t.equal(
+    told.reduce((sum, { length }) => sum + length, 0),
+    3 * 4 * claimKeyWords,
+  );
+  t.same([second?.isExact, second?.saved], [true, 0]);
+});
+
+t.test("what is no match object of a content is refused", async (t) => {
+  const [node] = pass(1, []).nodes;
+  const key = `${"a".repeat(40)}.00000000`;
+  for (const text of [
+    "{}",
+    '{"contentKey":"x"}',
+    '{"type":"path","contentKey":"',
+    `{"type":"path","contentKey":"${key}`,
+  ])
+    t.throws(() => node?.shorten(Buffer.from(text)), { code: "bad-request" }, text);
+  t.throws(() => node?.shorten(Buffer.from('{"type":"path","path":"p","contentKey":"A"}')), /is none/);
+  t.throws(() => countRecorded(new Int32Array(6)), /without a match/);
+  t.equal(savedBy({ count: 2, matches: 5 }), 3);
+});
+
 t.test("a claim is that of its first owner, and without room each owner has it", async (t) => {
   const claims = ContentClaims.allocate(2);
   const key = (n: number) => Int32Array.from({ length: claimKeyWords }, () => n);
@@ -136,4 +256,12 @@ t.test("a claim is that of its first owner, and without room each owner has it",
   t.equal(claims.claim(key(3), [2, 1]), true);
   t.equal(claims.isFull, true);
   t.equal(claims.claim(key(1), [3, 1]), false);
+  t.same([claims.isOfAnother(key(1), [3, 1]), claims.isOfAnother(key(1), [1, 1])], [true, false]);
+  t.equal(claims.isOfAnother(key(3), [3, 1]), false, "nobody has it");
+  t.equal(claims.count, 2);
+  t.same([...claims.keys(0, 2)], [...key(1), ...key(2)]);
+  const given = ContentClaims.allocate();
+  given.fill();
+  t.equal(given.isFull, true);
+  t.equal(given.claim(key(1), [1, 1]) && given.claim(key(1), [2, 1]), true);
 });

@@ -5,6 +5,7 @@ import { type Log, silentLog } from "../../../src/base/log.js";
 import { ownRequest, type SearchRequest } from "../../../src/model/search-request.js";
 import { operatorViewer } from "../../../src/model/viewer.js";
 import type { Omission } from "../../../src/model/stream-events.js";
+import { claimKeyWords, ContentClaims } from "../../../src/protocol/content-claims.js";
 import {
   ControlBlock,
   endTaking,
@@ -35,6 +36,7 @@ import {
 import { LeafSearch } from "../../../src/search/fleet/leaf-search.js";
 import { type RemoteNode, RemoteSource, replaceIds } from "../../../src/search/fleet/remote-source.js";
 import { ResultOrder, sections } from "../../../src/search/fleet/result-order.js";
+import { SharedContents } from "../../../src/search/fleet/shared-contents.js";
 import { isShared, searchLimits } from "../../../src/search/limits/search-limits.js";
 import { type LeafServices, nodeIdSpan, type PinnedRevision } from "../../../src/search/source/search-fleet.js";
 import type { SearchSource, SourceRoot } from "../../../src/search/source/search-source.js";
@@ -88,6 +90,7 @@ function site(
   replicas = 1,
   more: Partial<SearchRequest> = {},
   brokenNode = -1,
+  contents?: SharedContents,
 ): Site {
   const request = { ...ownRequest(query, operatorViewer, ""), receipt: "report", ...more } as const;
   const limits = searchLimits(plan(query), request, { defaultCount: 10, defaultTimeoutMs: 1000, maxTimeoutMs: 1000 });
@@ -158,6 +161,7 @@ function site(
     {
       creditBytes: 1000,
       isOnly: false,
+      contents,
       claim: (repository, owner) => claims.get(repository) ?? owner,
       order,
       heads: { byteCount: 0, tallied: undefined },
@@ -272,6 +276,95 @@ t.test("a leaf is asked, granted what is left, and passes on what it finds", asy
   t.same([batches, found, control.matchCount], [[7], [`${idBase + 1}@ {}`], 3]);
   t.equal(source.nameOf(idBase + 1), "r");
   t.equal(source.part({ all: false, options: new Set() }, true).failures.count, 0);
+});
+
+/** Records of contents: a number that stands for the key, and matches. */
+function recordsOf(...contents: readonly (readonly [key: number, matches: number])[]): Buffer {
+  const words = contents.flatMap(([key, matches]) => [...Array.from({ length: claimKeyWords }, () => key), matches]);
+  return Buffer.from(Int32Array.from(words).buffer);
+}
+
+/** A batch of so many matches in all places, with records, copies and the matches that these have. */
+function grouped(matches: number, counted: number, recordBytes: number, copyCount = 0, copyMatches = 0): object {
+  const contents = { recordBytes, copyCount, copyMatches, isIncomplete: false };
+  const isLimitHit = counted >= 10;
+  const told = counts(counted, { displayed: counted, isLimitHit });
+  return batch(counted, { counts: told, tally: tally([[idBase + 1, "r", "", matches, ""]]), contents });
+}
+
+/** A site at which another node has the contents 1 and 2. */
+function groupingSite(query: string): Site {
+  const contents = new SharedContents(ContentClaims.allocate().memory);
+  const words = new Int32Array(new Uint8Array(recordsOf([1, 8], [2, 3])).buffer);
+  contents.join().pass(words);
+  return site(query, new Map(), false, 1, { duplicates: true }, -1, contents);
+}
+
+t.test("what another node has, too, counts as one match", async (t) => {
+  const { control, say, ended, source } = groupingSite("count:all x");
+  await say(prepared("x"));
+  const records = recordsOf([1, 8], [3, 2]);
+  await say(grouped(15, 11, records.length, 1, 5), records);
+  t.same([control.matchCount, control.displayedCount], [4, 4], "8 as one, 2, and one that refers to one of them");
+  t.same([control.duplicateCount, control.duplicateMatches], [2, 13]);
+  await say({ ...end("x", 11), counts: counts(11, { displayed: 11 }) });
+  await ended;
+  t.equal(control.matchCount, 4);
+  t.equal(source.part({ all: false, options: new Set() }, true).failures.count, 0);
+});
+
+t.test("a node that comes to its limit with what another one has is asked again, and told", async (t) => {
+  const { control, heard, say, ended } = groupingSite("x");
+  await say(prepared("x"));
+  const records = recordsOf([1, 8], [3, 2]);
+  await say(grouped(10, 10, records.length), records);
+  t.equal(control.matchCount, 0, "until it has ended nobody knows");
+  await say({ ...end("x", 10), counts: counts(10, { displayed: 10, isLimitHit: true }) });
+  for (let i = 0; i < 10 && heard.at(-1)?.["kind"] !== "again"; i++)
+    await new Promise((resolve) => void setImmediate(resolve));
+  t.match(heard.slice(-2), [{ kind: "claimed" }, { kind: "again", matchCountMax: 10, displayCountMax: 10 }]);
+  await say({ kind: "restarted" });
+  const left = recordsOf([3, 2], [4, 7]);
+  await say(grouped(17, 10, left.length, 1, 8), left);
+  t.same([control.matchCount, control.duplicateCount, control.duplicateMatches], [10, 1, 8], "it knows the limits now");
+  await say({ ...end("x", 10), counts: counts(10, { displayed: 10, isLimitHit: true }) });
+  await ended;
+  t.equal(control.matchCount, 10);
+});
+
+t.test("below its limit a node is not asked again", async (t) => {
+  const { control, heard, say, ended } = groupingSite("x");
+  await say(prepared("x"));
+  const records = recordsOf([1, 8], [3, 1]);
+  await say(grouped(9, 9, records.length), records);
+  await say({ ...end("x", 9), counts: counts(9, { displayed: 9 }) });
+  await ended;
+  t.same([control.matchCount, control.displayedCount], [2, 2]);
+  t.notOk(heard.some(({ kind }) => kind === "again"));
+});
+
+t.test("contents that cannot be are refused", async (t) => {
+  const records = recordsOf([3, 2]);
+  const wrong: readonly (readonly [string, object, Buffer])[] = [
+    ["more than it has counted", grouped(1, 1, records.length), records],
+    ["a part of a record", grouped(2, 2, 4), Buffer.alloc(4)],
+    ["longer than the message", grouped(2, 2, 100), records],
+    ["none", batch(2), Buffer.alloc(0)],
+    ["a content without a match", grouped(2, 2, records.length), recordsOf([3, 0])],
+    ["fewer than nothing", grouped(2, 2, 0, 0, 5), Buffer.alloc(0)],
+  ];
+  for (const [name, message, body] of wrong) {
+    const { logged, say, ended, control } = groupingSite("count:all x");
+    await say(prepared("x"));
+    await say(message, body);
+    await ended;
+    t.match(logged, [/it sent what it may not/], name);
+    t.equal(control.matchCount, 0, name);
+  }
+  const plain = site("count:all x");
+  await plain.say(prepared("x"));
+  await plain.say(grouped(2, 2, records.length), records);
+  t.match(plain.logged, [/nobody has asked for/]);
 });
 
 t.test("credit is returned when the client has read", async (t) => {

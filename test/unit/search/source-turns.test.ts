@@ -201,6 +201,7 @@ function fleet(query: string, all: readonly Findings[], defaultCount: number, ra
   const shared = {
     creditBytes: 64 * 1024,
     isOnly: false,
+    contents: undefined,
     claim: (_repository: string, owner: string) => owner,
     order,
     heads,
