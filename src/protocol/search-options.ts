@@ -33,6 +33,8 @@ export interface SearchOptions {
   readonly receipt: boolean;
   /** Memory of `ContentClaims`; undefined unless results with the same content and matches are grouped. */
   readonly claims: SharedArrayBuffer | undefined;
+  /** Whether batches tell of these contents, because other nodes may have them, too. */
+  readonly tellsContents?: boolean | undefined;
   /** By what the matches are counted, if workers alone know it. */
   readonly group: "path" | "capture" | undefined;
   /** Undefined if all revisions are indexed branches. */

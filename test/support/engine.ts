@@ -191,6 +191,7 @@ export function runEngine(
     useIndex: given.useIndex ?? true,
     receipt: given.onDigest !== undefined,
     claims: given.groupsContents === true ? ContentClaims.allocate().memory : undefined,
+    tellsContents: given.groupsContents === true,
     group: undefined,
     commitSets: undefined,
     idBase: 0,

@@ -32,16 +32,19 @@ export interface ContentGroup {
 export class ContentGroups {
   readonly #claims: ContentClaims;
   readonly #control: ControlBlock;
+  readonly #tells: boolean;
   readonly #key = new Int32Array(claimKeyWords);
-  /** Of what was counted since the last batch. */
+  /** Of what was counted since the last batch, if batches tell of it. */
   #records = new Int32Array(64 * contentRecordWords);
   #recordWords = 0;
   #copyCount = 0;
   #copyMatches = 0;
 
-  constructor(memory: SharedArrayBuffer, control: ControlBlock) {
+  /** `tells` says whether batches tell of the contents. */
+  constructor(memory: SharedArrayBuffer, control: ControlBlock, tells: boolean) {
     this.#claims = new ContentClaims(memory);
     this.#control = control;
+    this.#tells = tells;
   }
 
   /** The group of a result with the rows `[rowFrom, rowTo)`. */
@@ -62,7 +65,10 @@ export class ContentGroups {
 
   /** Counts the result that was found last, with the matches that it has; of the first one, with those that the limit leaves. */
   count({ isFirst }: ContentGroup, matchCount: number): void {
-    if (isFirst) return this.#record(matchCount);
+    if (isFirst) {
+      if (this.#tells) this.#record(matchCount);
+      return;
+    }
     this.#copyCount++;
     this.#copyMatches += matchCount;
     this.#control.addDuplicates(1, matchCount);
@@ -80,8 +86,9 @@ export class ContentGroups {
     this.#recordWords += contentRecordWords;
   }
 
-  /** What a batch tells of what was counted since the last one. */
-  take(): BatchContents {
+  /** What a batch tells of what was counted since the last one; undefined if nobody asks. */
+  take(): BatchContents | undefined {
+    if (!this.#tells) return undefined;
     const records = this.#records.slice(0, this.#recordWords);
     const contents = { records, copyCount: this.#copyCount, copyMatches: this.#copyMatches };
     this.#recordWords = 0;

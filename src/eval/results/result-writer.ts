@@ -104,7 +104,7 @@ export class ResultWriter {
     this.#sent = marks?.sent && new SentMarks(marks.sent);
     this.#run = marks?.run ?? 0;
     this.#digest = options.receipt ? new BatchDigest(kernel, this.#templates, this.#results) : undefined;
-    this.#groups = options.claims && new ContentGroups(options.claims, control);
+    this.#groups = options.claims && new ContentGroups(options.claims, control, options.tellsContents === true);
     this.#counter = options.group && new GroupCounter(options);
     this.listed = new ListedResults(kernel, this.#templates, this.#results);
     this.limits = new MatchLimits(control, options);

@@ -131,6 +131,7 @@ export class LocalSource implements SearchSource {
       ...searchOptions(plan, request, limits, selections, claims, choice.idBase),
       marks,
       batchBytesMax,
+      tellsContents: claims !== undefined && root.order !== undefined,
     };
     this.#seesAll = services.catalog.seesAll(viewer);
     this.#writer = new RepositoryWriter(plan, () => this.#repositories, choice.idBase);
