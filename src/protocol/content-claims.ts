@@ -108,10 +108,10 @@ export class ContentClaims {
     return keys;
   }
 
-  /** Whether somebody else has the claim. */
-  isOfAnother(key: Int32Array, owner: ClaimOwner): boolean {
+  /** The number, counted from 1 in the order in which they were made, of the claim that somebody else has; 0 if nobody else has it. */
+  findOther(key: Int32Array, owner: ClaimOwner): number {
     const known = this.#find(Atomics.load(this.#words, this.#bucket(key)), 0, key);
-    return known !== 0 && !this.#isOwnedBy(known, owner);
+    return known === 0 || this.#isOwnedBy(known, owner) ? 0 : known;
   }
 
   /** Whether the owner has the claim, because it has it already, or nobody has it. Without room, it counts as such. */

@@ -694,7 +694,10 @@ export function readMarks(bytes: Uint8Array): Uint32Array {
 /** The numbers of an array of 32 bits, as a message has them. Throws `bad-request`. The bytes are copied. */
 export function readWords(bytes: Uint8Array, wordsOfOne: number): Int32Array {
   if (bytes.length % (4 * wordsOfOne) !== 0)
-    throw new TrawlError("bad-request", `records of contents of ${bytes.length} bytes`);
+    throw new TrawlError(
+      "bad-request",
+      `records of contents, each of ${4 * wordsOfOne} bytes, in ${bytes.length} bytes`,
+    );
   return new Int32Array(new Uint8Array(bytes).buffer);
 }
 

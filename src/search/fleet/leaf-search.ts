@@ -23,6 +23,7 @@ import type { ReceiptPart } from "../source/receipt-part.js";
 import type { ChosenHere, LeafServices, PinnedRevision } from "../source/search-fleet.js";
 import {
   type Asked,
+  claimedKeysMax,
   type CoordinatorMessage,
   CommitsWriter,
   cutNames,
@@ -283,6 +284,8 @@ export class LeafSearch implements FrameReceiver {
   }
 
   #addClaimed(keys: Int32Array): void {
+    if (keys.length > claimedKeysMax * claimKeyWords)
+      throw new TrawlError("bad-request", `${keys.length / claimKeyWords} keys of contents in one message`);
     const claims = (this.#claimed ??= ContentClaims.allocate());
     for (let at = 0; at < keys.length; at += claimKeyWords)
       claims.claim(keys.subarray(at, at + claimKeyWords), elsewhere);

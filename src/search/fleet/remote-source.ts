@@ -44,7 +44,7 @@ import {
 import type { AskedPartitions } from "./leaf-search.js";
 import type { Channel } from "./local-channel.js";
 import { compareKeys, type OrderedSource, type OrderKey, type ResultOrder, sections } from "./result-order.js";
-import { countRecorded, type NodeContents, savedBy, type SharedContents } from "./shared-contents.js";
+import { countRecorded, type NodeContents, readObjects, savedBy, type SharedContents } from "./shared-contents.js";
 
 /** Credit is returned in amounts of this, and all of it when the client has read everything. */
 const creditStepBytes = 16 * 1024;
@@ -470,7 +470,9 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
       this.#askAgain(left);
       return false;
     }
-    const isCut = saved + (this.#contents?.saved ?? 0) > 0 && this.#isAtLimit(counts);
+    // What a content saves cannot be told by basic queries.
+    const isLimited = this.#isAtLimit(counts) || left.taken.some((max) => max !== undefined);
+    const isCut = saved + (this.#contents?.saved ?? 0) > 0 && isLimited;
     const isWithin = (count: number, max: number | undefined): boolean => max === undefined || count + found <= max;
     const fits =
       !isCut &&
@@ -968,10 +970,12 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     const digest = isShown && message.digest !== undefined ? Uint32Array.from(message.digest) : undefined;
     const records = this.#checkedContents(message, body, count);
     const saved = this.#savedIn(message, body);
-    const shown = isShown ? this.#withFirstIds(this.#contents?.shorten(bytes) ?? bytes) : bytes.subarray(0, 0);
+    const own = isShown ? this.#withFirstIds(bytes) : bytes.subarray(0, 0);
+    const objects = this.#contents && readObjects(own);
     if (this.#isAdmitted) this.#addCounts(message.counts, saved);
     else this.#addDocument(count, saved);
     // Nothing of it is wrong, so all of it is passed on.
+    const shown = objects === undefined ? own : (this.#contents?.shorten(objects) ?? own);
     this.#passContents(message, records);
     this.#receivedMatches += count;
     for (const [, repository, typed, matchCount, commit] of repositories)
@@ -990,8 +994,9 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     const isWanted = this.#contents !== undefined;
     require(isWanted === (contents !== undefined), "contents that nobody has asked for, or none");
     const records = readRecords(message, body);
-    const sum = countRecorded(records) + (contents?.copyCount ?? 0);
-    require(!isWanted || sum <= count, "contents with more matches than it has counted");
+    const { copyCount, copyMatches } = contents ?? { copyCount: 0, copyMatches: 0 };
+    require(copyMatches >= copyCount, "results without a match that refer to others");
+    require(!isWanted || countRecorded(records) + copyCount <= count, "contents with more matches than it has counted");
     return records;
   }
 

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { TrawlError } from "../../base/errors.js";
 import {
   claimKeyWords,
@@ -58,8 +59,8 @@ export class SharedContents {
     return isOwn;
   }
 
-  isOfAnother(key: Int32Array, owner: ClaimOwner): boolean {
-    return this.#claims.isOfAnother(key, owner);
+  findOther(key: Int32Array, owner: ClaimOwner): number {
+    return this.#claims.findOther(key, owner);
   }
 
   /** The keys of the first claims, as many as there are by now, in the bodies of messages. */
@@ -77,11 +78,12 @@ export class NodeContents {
   readonly #shared: SharedContents;
   readonly #owner: ClaimOwner;
   readonly #key = new Int32Array(claimKeyWords);
-  /** Claims of which the leaf knows: those that the source has made, and those that it was told. */
+  /** Claims of which the leaf knows: those that the source has made, and those that it was told, which are the first ones. */
   #knownCount = 0;
+  #toldCount = 0;
   /** Matches that the leaf has counted and the search has not, in this run of the leaf. */
   saved = 0;
-  /** Beginnings of shortened results whose other matches may follow in another batch. */
+  /** Hashes of shortened results whose other matches may follow in another batch. */
   readonly #open = new Set<string>();
 
   constructor(shared: SharedContents, number: number) {
@@ -96,24 +98,37 @@ export class NodeContents {
 
   /** Another node is asked, which knows nothing. */
   forget(): void {
-    this.#knownCount = 0;
-    this.saved = 0;
+    this.#begin(0);
   }
 
   /** The bodies of messages that tell the leaf what was passed on, before it searches again. */
   tell(): Iterable<Uint8Array> {
-    this.#knownCount = this.#shared.count;
+    this.#begin(this.#shared.count);
+    return this.#shared.keys(this.#toldCount);
+  }
+
+  #begin(toldCount: number): void {
+    this.#knownCount = toldCount;
+    this.#toldCount = toldCount;
     this.saved = 0;
-    return this.#shared.keys(this.#knownCount);
+    this.#open.clear();
   }
 
   giveUp(): void {
     this.#shared.giveUp();
   }
 
-  /** Which of the results that the records tell of refer to results of other nodes, if they are passed on now. */
+  /**
+   * Which of the results that the records tell of refer to results of other nodes, if they are passed on now. Throws `bad-request` if the
+   * leaf was told so, because it would be asked again for ever.
+   */
   find(records: Int32Array): Copies {
-    return sumCopies(records, (key) => this.#shared.isOfAnother(key, this.#owner));
+    return sumCopies(records, (key) => {
+      const other = this.#shared.findOther(key, this.#owner);
+      if (other > 0 && other <= this.#toldCount)
+        throw new TrawlError("bad-request", "a content of which it was told that another node has it");
+      return other > 0;
+    });
   }
 
   /** The same, when they are passed on. */
@@ -131,39 +146,48 @@ export class NodeContents {
   }
 
   /**
-   * Match objects, of which those whose content another node has refer to it: as one that has no matches. A result with many matches
-   * has several objects, of which the first one is left. Throws `bad-request`.
+   * The match objects, of which those whose content another node has refer to it: as one that has no matches. A result with many matches
+   * has several objects, of which the first one is left.
    */
-  shorten(bytes: Uint8Array): Uint8Array {
-    // Nothing is claimed if something is wrong.
-    const objects = [...splitObjects(bytes)].map((object) => ({ object, member: findKey(object) }));
+  shorten({ bytes, objects }: ContentObjects): Uint8Array {
     const pieces: Buffer[] = [];
     let isChanged = false;
-    /** How the object before begins, if it was shortened. */
+    /** The hash of the object before, if it was shortened. */
     let last = "";
-    for (const { object, member } of objects) {
+    for (const one of objects) {
       // The batch that tells of the content may come after this one.
-      if (member.isCopy || this.#claim(readKey(this.#key, member.contentKey))) {
-        pieces.push(object);
+      if (one.isCopy || this.#claim(readKey(this.#key, one.contentKey))) {
+        pieces.push(one.object);
         last = "";
         continue;
       }
-      const headTo = findHeadEnd(object, member);
-      const start = object.toString("latin1", 0, headTo);
-      if (start !== last && !this.#open.delete(start)) pieces.push(shortForm(object, headTo, member));
-      last = start;
+      const headTo = findHeadEnd(one);
+      const result = hashResult(one, headTo);
+      if (result !== last && !this.#open.delete(result)) pieces.push(shortForm(one, headTo));
+      last = result;
       isChanged = true;
     }
     if (last !== "") this.#keepOpen(last);
     return isChanged ? Buffer.concat(pieces.flatMap((piece, i) => (i === 0 ? [piece] : [comma, piece]))) : bytes;
   }
 
-  #keepOpen(start: string): void {
-    this.#open.add(start);
+  #keepOpen(result: string): void {
+    this.#open.add(result);
     if (this.#open.size <= openCountMax) return;
     const [oldest] = this.#open;
     this.#open.delete(oldest);
   }
+}
+
+/** Match objects, each with what says which content it has. */
+export interface ContentObjects {
+  readonly bytes: Uint8Array;
+  readonly objects: readonly ContentObject[];
+}
+
+/** Throws `bad-request`: what is claimed for them is believed, so nothing is claimed before all of them are known. */
+export function readObjects(bytes: Uint8Array): ContentObjects {
+  return { bytes, objects: [...splitObjects(bytes)].map(readObject) };
 }
 
 function sumCopies(records: Int32Array, isCopy: (key: Int32Array) => boolean): Copies {
@@ -213,16 +237,18 @@ function* splitObjects(bytes: Uint8Array): Generator<Buffer, void> {
   yield json.subarray(from);
 }
 
-/** The member of a match object that says which content it has. */
-interface KeyMember {
+/** A match object, and the place of the member that says which content it has. */
+interface ContentObject {
+  readonly object: Buffer;
   readonly contentKey: string;
   readonly from: number;
   readonly to: number;
+  readonly pathAt: number;
   /** Whether the object refers to another one. */
   readonly isCopy: boolean;
 }
 
-function findKey(object: Buffer): KeyMember {
+function readObject(object: Buffer): ContentObject {
   const from = object.lastIndexOf(keyStart);
   const textFrom = from + keyStart.length;
   const textTo = object.indexOf(quote, textFrom);
@@ -231,19 +257,24 @@ function findKey(object: Buffer): KeyMember {
   const isCopy = object.subarray(to, to + copyMember.length).equals(copyMember);
   const contentKey = object.toString("latin1", textFrom, textTo);
   if (!isContentKey(contentKey)) throw new TrawlError("bad-request", "a match object whose key of its content is none");
-  return { contentKey, from, to, isCopy };
+  const pathAt = object.indexOf(pathStart);
+  if (pathAt < 0 || pathAt > from) throw new TrawlError("bad-request", "a match object without a path");
+  return { object, contentKey, from, to, pathAt, isCopy };
 }
 
-/** Where the list of matches begins; without one, the key. */
-function findHeadEnd(object: Buffer, { from }: KeyMember): number {
+/** All objects of one result begin in the same way, and have the same key. A leaf decides how long they are. */
+function hashResult({ object, contentKey }: ContentObject, headTo: number): string {
+  return createHash("sha256").update(object.subarray(0, headTo)).update(contentKey).digest("base64");
+}
+
+/** Where the list of matches begins, which follows the path; without one, the key. */
+function findHeadEnd({ object, pathAt, from }: ContentObject): number {
   const head = object.subarray(0, from);
-  return findLeast(listStarts.map((start) => head.indexOf(start))) ?? from;
+  return findLeast(listStarts.map((start) => head.indexOf(start, pathAt))) ?? from;
 }
 
 /** The object without its list of matches. */
-function shortForm(object: Buffer, headTo: number, { from, to }: KeyMember): Buffer {
-  const pathAt = object.indexOf(pathStart);
-  if (pathAt < 0 || pathAt > headTo) throw new TrawlError("bad-request", "a match object without a path");
+function shortForm({ object, pathAt, from, to }: ContentObject, headTo: number): Buffer {
   const listTo = headTo === from ? undefined : findLeast(listEnds.map((end) => object.indexOf(end, headTo)));
   const rest = object.subarray(listTo === undefined ? from : listTo + 1, to);
   return Buffer.concat([shortStart, object.subarray(pathAt, headTo), rest, copyMember, object.subarray(to)]);

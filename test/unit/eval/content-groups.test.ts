@@ -5,7 +5,7 @@ import { loadKernel } from "../../../src/native/kernel/load.js";
 import { addDigest, emptyDigest, printDigest } from "../../../src/native/kernel/result-digest.js";
 import { type BatchContents, ContentClaims, claimKeyWords } from "../../../src/protocol/content-claims.js";
 import { planQuery } from "../../../src/query/plan/plan-query.js";
-import { countRecorded, savedBy, SharedContents } from "../../../src/search/fleet/shared-contents.js";
+import { countRecorded, readObjects, savedBy, SharedContents } from "../../../src/search/fleet/shared-contents.js";
 import { runEngine, testRepository, testShard, type EngineOptions, type TestDocument } from "../../support/engine.js";
 import { fc, runs } from "../../support/property.js";
 
@@ -160,7 +160,7 @@ function pass(nodeCount: number, batches: readonly NodeBatch[]) {
     isForeseen &&= isDeepStrictEqual(passed, expected);
     copies.count += passed.count + contents.copyCount;
     copies.matches += passed.matches + contents.copyMatches;
-    const shortened = Buffer.from(nodes[node]?.shorten(bytes) ?? bytes).toString();
+    const shortened = Buffer.from(nodes[node]?.shorten(readObjects(bytes)) ?? bytes).toString();
     matches.push(...(JSON.parse(`[${shortened}]`) as StreamMatch[]));
   }
   const saved = nodes.reduce((sum, node) => sum + node.saved, 0);
@@ -226,19 +226,40 @@ t.test("of a result of another node that has several objects one is left", async
     3 * 4 * claimKeyWords,
   );
   t.same([second?.isExact, second?.saved], [true, 0]);
+  const again = batches.find(({ node, contents }) => node === 1 && contents.records.length > 0)?.contents.records;
+  t.throws(() => second?.find(again ?? new Int32Array(0)), /it was told/);
+});
+
+t.test("results that are not of one content are not taken for one", (t) => {
+  const [shared, keys] = [
+    new SharedContents(ContentClaims.allocate().memory),
+    ["a", "b"].map((letter) => letter.repeat(40)),
+  ];
+  const [first, second] = [shared.join(), shared.join()];
+  const object = (oid: string) =>
+    `{"type":"content","path":"p","hunks":null,"lineMatches":[{}],"contentKey":"${oid}.00000000"}`;
+  const bytes = Buffer.from(keys.map(object).join());
+  t.same(first.shorten(readObjects(bytes)), bytes);
+  const short = Buffer.from(second.shorten(readObjects(bytes))).toString();
+  t.same(
+    (JSON.parse(`[${short}]`) as StreamMatch[]).map(({ contentKey, duplicate }) => [contentKey, duplicate]),
+    keys.map((oid) => [`${oid}.00000000`, true]),
+  );
+  t.end();
 });
 
 t.test("what is no match object of a content is refused", async (t) => {
-  const [node] = pass(1, []).nodes;
   const key = `${"a".repeat(40)}.00000000`;
   for (const text of [
     "{}",
     '{"contentKey":"x"}',
     '{"type":"path","contentKey":"',
     `{"type":"path","contentKey":"${key}`,
+    `{"type":"path","contentKey":"${key}"}`,
+    `{"type":"path","contentKey":"${key}","path":"p"}`,
   ])
-    t.throws(() => node?.shorten(Buffer.from(text)), { code: "bad-request" }, text);
-  t.throws(() => node?.shorten(Buffer.from('{"type":"path","path":"p","contentKey":"A"}')), /is none/);
+    t.throws(() => readObjects(Buffer.from(text)), { code: "bad-request" }, text);
+  t.throws(() => readObjects(Buffer.from('{"type":"path","path":"p","contentKey":"A"}')), /is none/);
   t.throws(() => countRecorded(new Int32Array(6)), /without a match/);
   t.equal(savedBy({ count: 2, matches: 5 }), 3);
 });
@@ -256,8 +277,9 @@ t.test("a claim is that of its first owner, and without room each owner has it",
   t.equal(claims.claim(key(3), [2, 1]), true);
   t.equal(claims.isFull, true);
   t.equal(claims.claim(key(1), [3, 1]), false);
-  t.same([claims.isOfAnother(key(1), [3, 1]), claims.isOfAnother(key(1), [1, 1])], [true, false]);
-  t.equal(claims.isOfAnother(key(3), [3, 1]), false, "nobody has it");
+  t.same([claims.findOther(key(1), [3, 1]), claims.findOther(key(2), [3, 1])], [1, 2]);
+  t.equal(claims.findOther(key(1), [1, 1]), 0, "nobody else has it");
+  t.equal(claims.findOther(key(3), [3, 1]), 0, "nobody has it");
   t.equal(claims.count, 2);
   t.same([...claims.keys(0, 2)], [...key(1), ...key(2)]);
   const given = ContentClaims.allocate();

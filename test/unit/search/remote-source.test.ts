@@ -332,6 +332,37 @@ t.test("a node that comes to its limit with what another one has is asked again,
   t.equal(control.matchCount, 10);
 });
 
+t.test("a node that does not heed what it was told is left out, and not asked for ever", async (t) => {
+  const { heard, logged, say, ended } = groupingSite("x");
+  await say(prepared("x"));
+  const records = recordsOf([1, 8], [3, 2]);
+  const last = { ...end("x", 10), counts: counts(10, { displayed: 10, isLimitHit: true }) };
+  for (const isFirst of [true, false]) {
+    await say(grouped(10, 10, records.length), records);
+    if (!isFirst) break;
+    await say(last);
+    for (let i = 0; i < 10 && heard.at(-1)?.["kind"] !== "again"; i++)
+      await new Promise((resolve) => void setImmediate(resolve));
+    await say({ kind: "restarted" });
+  }
+  await say(last);
+  await ended;
+  t.match(logged, [/it was told/]);
+});
+
+t.test("what is refused has no content that others could refer to", async (t) => {
+  const contents = new SharedContents(ContentClaims.allocate().memory);
+  const { say, ended } = site("x", new Map(), false, 1, { duplicates: true }, -1, contents);
+  const key = `${"a".repeat(40)}.00000000`;
+  const object = `{"type":"content","path":"p","contentKey":"${key}"}`;
+  await say(prepared("x"));
+  const records = recordsOf([3, 20]);
+  await say(grouped(20, 20, records.length), Buffer.concat([Buffer.from(object), records]));
+  await say({ ...end("x", 20), counts: counts(20) });
+  await ended;
+  t.equal(contents.count, 0);
+});
+
 t.test("below its limit a node is not asked again", async (t) => {
   const { control, heard, say, ended } = groupingSite("x");
   await say(prepared("x"));
@@ -352,6 +383,7 @@ t.test("contents that cannot be are refused", async (t) => {
     ["none", batch(2), Buffer.alloc(0)],
     ["a content without a match", grouped(2, 2, records.length), recordsOf([3, 0])],
     ["fewer than nothing", grouped(2, 2, 0, 0, 5), Buffer.alloc(0)],
+    ["copies of nothing", grouped(1, 2, 0, 2, 1), Buffer.alloc(0)],
   ];
   for (const [name, message, body] of wrong) {
     const { logged, say, ended, control } = groupingSite("count:all x");
