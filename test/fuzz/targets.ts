@@ -6,6 +6,7 @@ import { packTargets } from "./pack-targets.js";
 import { queryTargets } from "./query-targets.js";
 import { rankingTarget } from "./ranking-target.js";
 import { requestFilterTarget } from "./request-filter-target.js";
+import { leafTarget } from "./leaf-target.js";
 import type { FuzzTarget } from "./runner.js";
 import { scipTargets } from "./scip-targets.js";
 import { shardTargets } from "./shard-targets.js";
@@ -26,4 +27,5 @@ export const targets: readonly FuzzTarget[] = [
   ...nativeTargets,
   rankingTarget,
   wireTarget,
+  leafTarget,
 ];

@@ -21,12 +21,18 @@ const tally = {
   groups: [],
 };
 
-const messages: readonly object[] = [
+const others = [2];
+const contents = { recordBytes: 24, copyCount: 1, copyMatches: 2, isIncomplete: false };
+
+export const leafMessages: readonly object[] = [
   { kind: "prepared", part, chosen: { count: 2, first: ["a", "b"] } },
-  { kind: "batch", counts: noCounts, tally, digest: [1, 2, 3, 4, 5], markBytes: 16, isPart: false },
-  { kind: "batch", counts: noCounts, tally, markBytes: 0, isPart: true },
+  { kind: "rankable", shardCount: 3 },
+  { kind: "batch", at: others, counts: noCounts, tally, digest: [1, 2, 3, 4, 5], markBytes: 16, isPart: false },
+  { kind: "batch", at: others, counts: noCounts, tally, markBytes: 0, contents, isPart: false },
+  { kind: "batch", at: others, counts: noCounts, tally, markBytes: 0, isPart: true },
   {
     kind: "found",
+    at: others,
     key: "1@",
     optionsIndex: 0,
     repositoryId: 1,
@@ -34,18 +40,41 @@ const messages: readonly object[] = [
     revision: "",
     resultKind: "repository",
   },
+  {
+    kind: "commits",
+    at: [3, 1, 2],
+    repositoryId: 1,
+    repository: "a",
+    commits: [[true, "0123456789abcdef0123456789abcdef01234567", 7, 1, 1, "ann", "ann@b", [[0, 1]], 2]],
+  },
+  { kind: "turn", at: [1, 2, 3, 4, "a", "b", 0], counts: noCounts },
+  { kind: "restarted" },
   { kind: "state", counts: noCounts, isParked: true },
   { kind: "refused", sentence: "no" },
   { kind: "failed", reason: "no" },
   { kind: "holds", count: 1, names: [1, 2, 3, 4, 5], commits: [1, 2, 3, 4, 5], items: [["a", "1-2"]] },
-  { kind: "compare" },
   { kind: "end", counts: noCounts, part },
-  { kind: "ask", timeoutMs: 1, creditBytes: 2 },
+];
+
+const coordinatorMessages: readonly object[] = [
+  { kind: "compare" },
+  { kind: "ask", timeoutMs: 1, creditBytes: 2, hasMarks: true, pinnedCount: 1, knownCount: 2, sentCount: 3 },
+  { kind: "pins" },
+  { kind: "known" },
   { kind: "sent" },
-  { kind: "go", matchCountMax: 1, displayCountMax: 2, optionsMax: [null, 3] },
+  { kind: "go", matchCountMax: 1, displayCountMax: 2, optionsMax: [undefined, 3] },
+  { kind: "share", shardCount: 3 },
+  { kind: "claimed" },
+  { kind: "again", from: 1, matchCountMax: 1, displayCountMax: 2 },
   { kind: "credit", bytes: 5 },
   { kind: "late", options: [1] },
   { kind: "stop", reason: "limit", late: { all: false, options: [] } },
+];
+
+// What no node would say tests only that it is refused.
+const messages = [
+  ...leafMessages.filter((message) => toLeafMessage({ ...message })),
+  ...coordinatorMessages.filter((message) => toCoordinatorMessage({ ...message })),
 ];
 
 function encode(head: object, bodyBytes: number): Buffer {
