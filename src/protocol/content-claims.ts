@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import { mixBits } from "../base/text.js";
 
 /** A content and the matches in it, as `ContentClaims` identifies them: the first words are those of the blob's oid. */
@@ -57,15 +58,20 @@ const bucketCount = 1 << 18;
 const claimWords = { key: 0, owner: claimKeyWords, next: claimKeyWords + 2 } as const;
 const claimWordCount = claimKeyWords + 3;
 
-/** Word 0 is the number of claims made, including those past the last one that has room. */
-const headerWords = 1;
+/** Word 0 is the number of claims made, including those past the last one that has room; word 1 is the seed of the hashes. */
+const headerWords = 2;
+
+/** A longer list is made by keys that somebody has chosen: with 1,048,576 others, 1 in 10^17 has this many. */
+const listLengthMax = 32;
+
+const isTooLong = -1;
 
 /**
  * Which result of a search was the first with its content and matches, in memory that all its threads share: the
  * results after it refer to it. A result keeps its claim, so that a slice which returns to a block decides as before.
  *
  * Each bucket is a list to which claims are prepended by compare-and-exchange, and never removed; a claim is written
- * before it is in the list.
+ * before it is in the list. If a list is too long there is no room from then on, and what is behind its beginning is not found.
  */
 export class ContentClaims {
   readonly memory: SharedArrayBuffer;
@@ -73,7 +79,10 @@ export class ContentClaims {
   readonly #claimsMax: number;
 
   static allocate(countMax: number = claimsMax): ContentClaims {
-    return new ContentClaims(new SharedArrayBuffer(4 * (headerWords + bucketCount + countMax * claimWordCount)));
+    const memory = new SharedArrayBuffer(4 * (headerWords + bucketCount + countMax * claimWordCount));
+    // Whoever sends keys cannot know which of them are in one list.
+    new Int32Array(memory)[1] = randomInt(2 ** 32);
+    return new ContentClaims(memory);
   }
 
   /** Accesses claims made by `allocate`, in any thread. */
@@ -108,10 +117,30 @@ export class ContentClaims {
     return keys;
   }
 
-  /** The number, counted from 1 in the order in which they were made, of the claim that somebody else has; 0 if nobody else has it. */
-  findOther(key: Int32Array, owner: ClaimOwner): number {
+  /** The number, counted from 1 in the order in which they were made, of the last claim of the key; 0 if it has none. */
+  find(key: Int32Array): number {
     const known = this.#find(Atomics.load(this.#words, this.#bucket(key)), 0, key);
-    return known === 0 || this.#isOwnedBy(known, owner) ? 0 : known;
+    if (known !== isTooLong) return known;
+    this.fill();
+    return 0;
+  }
+
+  /** The first word of the owner of a claim. */
+  ownerAt(number: number): number {
+    return this.#words[this.#at(number) + claimWords.owner];
+  }
+
+  /**
+   * Makes a claim of a key that nobody has, or whose claim counts no more: the last one is found. Returns its number; 0 if there is no
+   * room. No other thread may make one.
+   */
+  add(key: Int32Array, owner: ClaimOwner): number {
+    const own = this.#write(key, owner);
+    if (own === 0) return 0;
+    const bucket = this.#bucket(key);
+    this.#words[this.#at(own) + claimWords.next] = this.#words[bucket];
+    this.#words[bucket] = own;
+    return own;
   }
 
   /** Whether the owner has the claim, because it has it already, or nobody has it. Without room, it counts as such. */
@@ -123,7 +152,11 @@ export class ContentClaims {
     for (;;) {
       const first = Atomics.load(words, bucket);
       const known = this.#find(first, end, key);
-      if (known !== 0) return this.#isOwnedBy(known, owner);
+      if (known > 0) return this.#isOwnedBy(known, owner);
+      if (known === isTooLong) {
+        this.fill();
+        return true;
+      }
       own ||= this.#write(key, owner);
       if (own === 0) return true;
       words[this.#at(own) + claimWords.next] = first;
@@ -132,10 +165,12 @@ export class ContentClaims {
     }
   }
 
-  /** The number of the claim in the list from `first` to before `end`; 0 if it has none. */
+  /** The number of the claim in the list from `first` to before `end`; 0 if it has none, and `isTooLong` if the list is. */
   #find(first: number, end: number, key: Int32Array): number {
     const words = this.#words;
+    let length = 0;
     for (let number = first; number !== end && number !== 0; ) {
+      if (++length > listLengthMax) return isTooLong;
       const at = this.#at(number);
       let i = 0;
       while (i < claimKeyWords && words[at + i] === key[i]) i++;
@@ -164,7 +199,9 @@ export class ContentClaims {
   }
 
   #bucket(key: Int32Array): number {
-    return headerWords + (((key[0] ^ key[claimKeyWords - 1]) >>> 0) % bucketCount);
+    let hash = mixBits(this.#words[1]);
+    for (let i = 0; i < claimKeyWords; i++) hash = mixBits(Math.imul(hash, 31) + key[i]);
+    return headerWords + (hash % bucketCount);
   }
 
   #at(number: number): number {

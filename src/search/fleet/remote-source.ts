@@ -44,7 +44,14 @@ import {
 import type { AskedPartitions } from "./leaf-search.js";
 import type { Channel } from "./local-channel.js";
 import { compareKeys, type OrderedSource, type OrderKey, type ResultOrder, sections } from "./result-order.js";
-import { countRecorded, type NodeContents, readObjects, savedBy, type SharedContents } from "./shared-contents.js";
+import {
+  type Copies,
+  countRecorded,
+  type NodeContents,
+  readObjects,
+  savedBy,
+  type SharedContents,
+} from "./shared-contents.js";
 
 /** Credit is returned in amounts of this, and all of it when the client has read everything. */
 const creditStepBytes = 16 * 1024;
@@ -738,7 +745,11 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
   }
 
   get #sentence(): string {
-    return `${this.#failovers === 0 ? `${this.#node.said ?? `node ${this.#node.name}`} was` : `${this.#owner} were`} not searched completely: ${this.#lost}`;
+    const { said = `node ${this.#node.name}` } = this.#node;
+    const subject = this.#failovers === 0 ? `${said} was` : `${this.#owner} were`;
+    const missing = this.#contents?.missingCount ?? 0;
+    const rest = missing === 0 ? "" : `; ${missing} of its results, to which others refer, may be missing`;
+    return `${subject} not searched completely: ${this.#lost}${rest}`;
   }
 
   /** The repositories of a lost leaf. */
@@ -919,6 +930,8 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
         this.#checkPart(message.part);
         if (this.#isAdmitted) this.#addCounts(message.counts);
         else if (message.counts.matches === this.#counts.matches) this.#takeLimit(message.counts);
+        // When the time is over, batches are dropped in which it has counted what it sends later.
+        if (!this.#isOutOfTime) this.#contents?.requireCounted();
         return this.#takeLastWords(message);
       default:
         unreachable(message);
@@ -974,9 +987,11 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     const objects = this.#contents && readObjects(own);
     if (this.#isAdmitted) this.#addCounts(message.counts, saved);
     else this.#addDocument(count, saved);
-    // Nothing of it is wrong, so all of it is passed on.
+    // If the results are wrong, the leaf is lost, and has no claim any more.
+    const copies = this.#contents?.pass(records);
     const shown = objects === undefined ? own : (this.#contents?.shorten(objects) ?? own);
-    this.#passContents(message, records);
+    // Nothing of it is wrong, so all of it is passed on.
+    this.#addCopies(message, copies);
     this.#receivedMatches += count;
     for (const [, repository, typed, matchCount, commit] of repositories)
       if (matchCount > 0) this.#passed.pin({ repository, typed, commit });
@@ -1000,12 +1015,10 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     return records;
   }
 
-  #passContents({ contents: told }: Message<"batch">, records: Int32Array): void {
-    const contents = this.#contents;
-    if (contents === undefined || told === undefined) return;
-    if (told.isIncomplete) contents.giveUp();
-    const { count, matches } = contents.pass(records);
-    this.#search.control.addDuplicates(told.copyCount + count, told.copyMatches + matches);
+  #addCopies({ contents: told }: Message<"batch">, copies: Copies | undefined): void {
+    if (copies === undefined || told === undefined) return;
+    if (told.isIncomplete) this.#contents?.giveUp();
+    this.#search.control.addDuplicates(told.copyCount + copies.count, told.copyMatches + copies.matches);
   }
 
   /** Adds what a batch has counted, of a leaf that may be ahead of what is passed on. */
@@ -1249,6 +1262,7 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
 
   #nameLost(reason: string, said = reason): void {
     if (this.#isFinal || this.#lost !== undefined) return;
+    this.#contents?.lose();
     // Nothing was to be searched there.
     if ((this.#chosen ?? this.#chosenBefore)?.count !== 0) {
       this.#lost = said;

@@ -3,9 +3,15 @@ import t from "tap";
 import type { StreamMatch } from "../../../src/model/stream-events.js";
 import { loadKernel } from "../../../src/native/kernel/load.js";
 import { addDigest, emptyDigest, printDigest } from "../../../src/native/kernel/result-digest.js";
-import { type BatchContents, ContentClaims, claimKeyWords } from "../../../src/protocol/content-claims.js";
+import { type BatchContents, ContentClaims, claimKeyWords, readKey } from "../../../src/protocol/content-claims.js";
 import { planQuery } from "../../../src/query/plan/plan-query.js";
-import { countRecorded, readObjects, savedBy, SharedContents } from "../../../src/search/fleet/shared-contents.js";
+import {
+  countRecorded,
+  type NodeContents,
+  readObjects,
+  savedBy,
+  SharedContents,
+} from "../../../src/search/fleet/shared-contents.js";
 import { runEngine, testRepository, testShard, type EngineOptions, type TestDocument } from "../../support/engine.js";
 import { fc, runs } from "../../support/property.js";
 
@@ -277,13 +283,154 @@ t.test("a claim is that of its first owner, and without room each owner has it",
   t.equal(claims.claim(key(3), [2, 1]), true);
   t.equal(claims.isFull, true);
   t.equal(claims.claim(key(1), [3, 1]), false);
-  t.same([claims.findOther(key(1), [3, 1]), claims.findOther(key(2), [3, 1])], [1, 2]);
-  t.equal(claims.findOther(key(1), [1, 1]), 0, "nobody else has it");
-  t.equal(claims.findOther(key(3), [3, 1]), 0, "nobody has it");
+  t.same([claims.find(key(1)), claims.find(key(2))], [1, 2]);
+  t.same([claims.ownerAt(1), claims.ownerAt(2)], [1, 2 ** 31 | 0]);
+  t.equal(claims.find(key(3)), 0, "nobody has it");
   t.equal(claims.count, 2);
   t.same([...claims.keys(0, 2)], [...key(1), ...key(2)]);
   const given = ContentClaims.allocate();
   given.fill();
   t.equal(given.isFull, true);
   t.equal(given.claim(key(1), [1, 1]) && given.claim(key(1), [2, 1]), true);
+});
+
+t.test("keys that somebody has chosen are not in one list", (t) => {
+  const claims = ContentClaims.allocate(100_000);
+  const count = 20_000;
+  // All have the same first word as last one, which was once all that was hashed.
+  const key = (n: number) => Int32Array.of(n, n >>> 3, 1, 2, n);
+  for (let n = 0; n < count; n++) claims.claim(key(n), [1, 0]);
+  t.equal(claims.isFull, false);
+  t.equal(claims.count, count);
+  for (let n = 0; n < count; n++) if (claims.claim(key(n), [2, 0])) t.fail(`the claim ${n} is lost`);
+  t.end();
+});
+
+t.test("a list that is too long has no room", (t) => {
+  // With the same seed as another search, so that the keys of one list are known.
+  const { memory } = ContentClaims.allocate(1);
+  const known = new Int32Array(memory);
+  const [header, buckets] = [2, 2 ** 18];
+  const bucketOf = (key: Int32Array): number => {
+    known.fill(0, header, header + buckets);
+    known[0] = 0;
+    new ContentClaims(memory).claim(key, [1, 0]);
+    return known.indexOf(1, header);
+  };
+  const key = (n: number) => Int32Array.of(n, 0, 0, 0, 0);
+  const claims = ContentClaims.allocate(100);
+  new Int32Array(claims.memory)[1] = known[1] ?? 0;
+  // A list is made by hand: all claims are in one bucket.
+  const words = new Int32Array(claims.memory);
+  const bucket = bucketOf(key(7));
+  for (let n = 100; n < 140; n++) {
+    claims.claim(key(n), [1, 0]);
+    const own = n - 99;
+    words.fill(0, header, header + buckets);
+    words[header + buckets + (own - 1) * 8 + 7] = own - 1;
+    words[bucket] = own;
+  }
+  t.equal(claims.isFull, false);
+  t.equal(claims.find(key(7)), 0);
+  t.equal(claims.isFull, true, "it is not looked for to the end");
+  t.equal(claims.claim(key(7), [2, 0]), true, "whoever asks has it");
+  t.end();
+});
+
+const contentKey = (letter: string): string => `${letter.repeat(40)}.00000000`;
+
+function objectOf(letter: string): string {
+  return `{"type":"content","path":"${letter}","hunks":null,"lineMatches":[{}],"contentKey":"${contentKey(letter)}"}`;
+}
+
+function recordsOf(letters: string): Int32Array {
+  const records = new Int32Array(letters.length * (claimKeyWords + 1));
+  for (const [i, letter] of [...letters].entries()) {
+    const at = i * (claimKeyWords + 1);
+    readKey(records.subarray(at, at + claimKeyWords), contentKey(letter));
+    records[at + claimKeyWords] = 1;
+  }
+  return records;
+}
+
+/** The paths of the results that are passed on, those that refer to others in brackets. */
+function shown(node: NodeContents, letters: string): string[] {
+  const bytes = Buffer.from([...letters].map(objectOf).join());
+  const text = Buffer.from(node.shorten(readObjects(bytes))).toString();
+  const objects = JSON.parse(`[${text}]`) as StreamMatch[];
+  return objects.map(({ path = "", duplicate }) => (duplicate === true ? `(${path})` : path));
+}
+
+t.test("what a lost node has not written belongs to the others", (t) => {
+  const shared = new SharedContents(ContentClaims.allocate().memory);
+  const [lost, other, third] = [shared.join(), shared.join(), shared.join()];
+  lost.pass(recordsOf("abcdef"));
+  t.same(shown(lost, "abc"), ["a", "b", "c"]);
+  t.same(other.pass(recordsOf("a")), { count: 1, matches: 1 });
+  t.same(shown(other, "a"), ["(a)"]);
+  lost.lose();
+  t.equal(lost.missingCount, 0, "all that others refer to was written");
+  const told = [...third.tell()].map(({ length }) => length);
+  t.same(told, [2 * 4 * claimKeyWords], "the client has a and b; of c there may be more");
+  t.same(other.find(recordsOf("bcd")), { count: 1, matches: 1 });
+  t.same(other.pass(recordsOf("bcd")), { count: 1, matches: 1 });
+  t.same(shown(other, "bcd"), ["(b)", "c", "d"]);
+  t.same(third.find(recordsOf("d")), { count: 1, matches: 1 }, "nobody has told it");
+  t.same(shown(third, "cd"), ["(c)", "(d)"]);
+  for (const node of [other, third]) t.doesNotThrow(() => node.requireCounted());
+  t.equal(shared.isFull, false);
+  t.end();
+});
+
+t.test("what refers to something that a lost node has not written is told", (t) => {
+  const shared = new SharedContents(ContentClaims.allocate().memory);
+  const [lost, other] = [shared.join(), shared.join()];
+  lost.pass(recordsOf("abc"));
+  other.pass(recordsOf("bcd"));
+  t.same(shown(other, "bd"), ["(b)", "d"]);
+  lost.lose();
+  t.equal(lost.missingCount, 1);
+  t.equal(shared.isFull, true);
+  t.same(shown(other, "c"), ["c"], "it was counted as one, and has not been passed on");
+  t.doesNotThrow(() => other.requireCounted());
+  t.end();
+});
+
+t.test("a node that had a content when another one was lost has counted it", (t) => {
+  const shared = new SharedContents(ContentClaims.allocate().memory);
+  const [lost, other] = [shared.join(), shared.join()];
+  const letters = "0123456789abcdef";
+  lost.pass(recordsOf(letters));
+  t.equal(other.pass(recordsOf(letters)).count, 16);
+  lost.lose();
+  t.same(shown(other, letters), [...letters]);
+  t.doesNotThrow(() => other.requireCounted());
+  t.end();
+});
+
+t.test("contents that a node shows and does not count are refused", (t) => {
+  const shared = new SharedContents(ContentClaims.allocate().memory);
+  const [liar, other] = [shared.join(), shared.join()];
+  t.same(shown(liar, "ab"), ["a", "b"]);
+  other.pass(recordsOf("a"));
+  t.same(shown(other, "a"), ["(a)"]);
+  t.throws(() => liar.requireCounted(), { code: "bad-request", message: /2 contents/ });
+  liar.lose();
+  t.same([liar.missingCount, shared.isFull], [1, true], "a is nowhere else");
+  const many = Array.from({ length: 17 }, (_, i) => {
+    const key = `${i.toString(16).padStart(40, "0")}.00000000`;
+    return `{"type":"path","path":"${i}","contentKey":"${key}"}`;
+  });
+  const next = new SharedContents(ContentClaims.allocate().memory).join();
+  t.throws(() => next.shorten(readObjects(Buffer.from(many.join()))), { code: "bad-request", message: /17 contents/ });
+  t.end();
+});
+
+t.test("a batch has no more objects than a leaf sends", (t) => {
+  const object = objectOf("a");
+  t.throws(() => readObjects(Buffer.from(Array.from({ length: 4_097 }, () => object).join())), /more than 4096/);
+  const long = object.replace("[{}]", `[${" ".repeat(400_000)}]`);
+  t.equal(readObjects(Buffer.from([object, long.replace("}", `${" ".repeat(1_000_000)}}`)].join())).objects.length, 2);
+  t.throws(() => readObjects(Buffer.from([long, long, long].join())), { code: "bad-request" });
+  t.end();
 });

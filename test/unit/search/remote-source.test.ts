@@ -5,7 +5,7 @@ import { type Log, silentLog } from "../../../src/base/log.js";
 import { ownRequest, type SearchRequest } from "../../../src/model/search-request.js";
 import { operatorViewer } from "../../../src/model/viewer.js";
 import type { Omission } from "../../../src/model/stream-events.js";
-import { claimKeyWords, ContentClaims } from "../../../src/protocol/content-claims.js";
+import { claimKeyWords, ContentClaims, readKey } from "../../../src/protocol/content-claims.js";
 import {
   ControlBlock,
   endTaking,
@@ -36,7 +36,7 @@ import {
 import { LeafSearch } from "../../../src/search/fleet/leaf-search.js";
 import { type RemoteNode, RemoteSource, replaceIds } from "../../../src/search/fleet/remote-source.js";
 import { ResultOrder, sections } from "../../../src/search/fleet/result-order.js";
-import { SharedContents } from "../../../src/search/fleet/shared-contents.js";
+import { readObjects, SharedContents } from "../../../src/search/fleet/shared-contents.js";
 import { isShared, searchLimits } from "../../../src/search/limits/search-limits.js";
 import { type LeafServices, nodeIdSpan, type PinnedRevision } from "../../../src/search/source/search-fleet.js";
 import type { SearchSource, SourceRoot } from "../../../src/search/source/search-source.js";
@@ -361,6 +361,45 @@ t.test("what is refused has no content that others could refer to", async (t) =>
   await say({ ...end("x", 20), counts: counts(20) });
   await ended;
   t.equal(contents.count, 0);
+});
+
+/** A match object, and the record of its content. */
+function contentOf(letter: string): { readonly object: Buffer; readonly record: Buffer } {
+  const key = `${letter.repeat(40)}.00000000`;
+  const words = new Int32Array(claimKeyWords + 1).fill(1);
+  readKey(words.subarray(0, claimKeyWords), key);
+  const object = Buffer.from(`{"type":"content","path":"p","contentKey":"${key}"}`);
+  return { object, record: Buffer.from(words.buffer) };
+}
+
+t.test("what a lost node has counted and not sent is left to others, and named if they refer to it", async (t) => {
+  const contents = new SharedContents(ContentClaims.allocate().memory);
+  const other = contents.join();
+  const { say, breakOff, ended, source } = site("count:all x", new Map(), false, 1, { duplicates: true }, -1, contents);
+  await say(prepared("x"));
+  const [a, b] = [contentOf("a"), contentOf("b")];
+  await say(grouped(2, 2, 2 * a.record.length), Buffer.concat([a.record, b.record]));
+  const shown = (object: Buffer): string => Buffer.from(other.shorten(readObjects(object))).toString();
+  t.match(shown(a.object), /"duplicate":true/);
+  await breakOff();
+  await ended;
+  source.finish();
+  const { failures } = source.part({ all: false, options: new Set() }, true);
+  t.match(failures.first, [/^node leaf was not searched completely: .*; 1 of its results, to which others refer, may be/]);
+  t.equal(contents.isFull, true);
+  t.notMatch(shown(b.object), /duplicate/);
+});
+
+t.test("a node that shows contents that it does not count is left out", async (t) => {
+  const contents = new SharedContents(ContentClaims.allocate().memory);
+  const { say, ended, logged } = site("count:all x", new Map(), false, 1, { duplicates: true }, -1, contents);
+  await say(prepared("x"));
+  const [a, b] = [contentOf("a"), contentOf("b")];
+  await say(grouped(1, 1, a.record.length), Buffer.concat([a.object, Buffer.from(","), b.object, a.record]));
+  await say({ ...end("x", 1), counts: counts(1, { displayed: 1 }) });
+  await ended;
+  t.match(logged, [/1 contents of results that it has not counted/]);
+  t.equal(contents.join().find(new Int32Array(new Uint8Array(b.record).buffer)).count, 0, "it is nobody's");
 });
 
 t.test("below its limit a node is not asked again", async (t) => {
