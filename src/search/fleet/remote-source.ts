@@ -985,11 +985,11 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     const saved = this.#savedIn(message, body);
     const own = isShown ? this.#withFirstIds(bytes) : bytes.subarray(0, 0);
     const objects = this.#contents && readObjects(own);
-    if (this.#isAdmitted) this.#addCounts(message.counts, saved);
-    else this.#addDocument(count, saved);
-    // If the results are wrong, the leaf is lost, and has no claim any more.
+    // If the results or counts are wrong, the leaf is lost, and has no claim any more.
     const copies = this.#contents?.pass(records);
     const shown = objects === undefined ? own : (this.#contents?.shorten(objects) ?? own);
+    if (this.#isAdmitted) this.#addCounts(message.counts, saved);
+    else this.#addDocument(count, saved);
     // Nothing of it is wrong, so all of it is passed on.
     this.#addCopies(message, copies);
     this.#receivedMatches += count;

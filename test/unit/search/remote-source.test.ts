@@ -360,12 +360,14 @@ t.test("what is refused has no content that others could refer to", async (t) =>
   await say(grouped(20, 20, records.length), Buffer.concat([Buffer.from(object), records]));
   await say({ ...end("x", 20), counts: counts(20) });
   await ended;
-  t.equal(contents.count, 0);
+  const other = contents.join();
+  t.equal(other.find(new Int32Array(new Uint8Array(records).buffer)).count, 0);
+  t.equal(Buffer.from(other.shorten(readObjects(Buffer.from(object)))).toString(), object);
 });
 
 /** A match object, and the record of its content. */
-function contentOf(letter: string): { readonly object: Buffer; readonly record: Buffer } {
-  const key = `${letter.repeat(40)}.00000000`;
+function contentOf(letter: string, matches = 0): { readonly object: Buffer; readonly record: Buffer } {
+  const key = `${letter.repeat(40)}.${matches.toString(16).padStart(8, "0")}`;
   const words = new Int32Array(claimKeyWords + 1).fill(1);
   readKey(words.subarray(0, claimKeyWords), key);
   const object = Buffer.from(`{"type":"content","path":"p","contentKey":"${key}"}`);
@@ -400,6 +402,19 @@ t.test("a node that shows contents that it does not count is left out", async (t
   await ended;
   t.match(logged, [/1 contents of results that it has not counted/]);
   t.equal(contents.join().find(new Int32Array(new Uint8Array(b.record).buffer)).count, 0, "it is nobody's");
+});
+
+t.test("what a node shows and does not count is not added to the counts", async (t) => {
+  const contents = new SharedContents(ContentClaims.allocate().memory);
+  contents.join().pass(new Int32Array(new Uint8Array(recordsOf([1, 8])).buffer));
+  const { say, ended, logged, control } = site("count:all x", new Map(), false, 1, { duplicates: true }, -1, contents);
+  await say(prepared("x"));
+  const objects = Array.from({ length: 17 }, (_, i) => contentOf((i % 16).toString(16), i).object.toString());
+  const records = recordsOf([1, 8]);
+  await say(grouped(8, 8, records.length), Buffer.concat([Buffer.from(objects.join()), records]));
+  await ended;
+  t.match(logged, [/17 contents of results that it has not counted/]);
+  t.same([control.matchCount, control.duplicateCount], [0, 0]);
 });
 
 t.test("below its limit a node is not asked again", async (t) => {
