@@ -238,11 +238,13 @@ export interface CompareMatches {
   readonly kind: "compare-matches";
   /** Arrays of match objects: JSON. */
   readonly matches: readonly Uint8Array[];
-  /** By the number in `sideName`. */
+  /** Matches of other revisions are left out: a node that was lost had begun to find them. */
   readonly revisions: readonly ComparedRevision[];
 }
 
 export interface ComparedRevision {
+  /** Its number in `sideName`. */
+  readonly side: number;
   readonly repository: string;
   readonly repositoryId: number;
   readonly revision: string;
@@ -256,14 +258,14 @@ export interface ComparedMatches {
   readonly moved: number;
 }
 
-/** The name under which a search for changes searches one commit of revision `index`. */
-export function sideName(index: number, isNew: boolean): string {
-  return `${index}${isNew ? "+" : "-"}`;
+/** The name under which a search for changes searches one commit of the revision with this number. */
+export function sideName(side: number, isNew: boolean): string {
+  return `${side}${isNew ? "+" : "-"}`;
 }
 
 /** The inverse of `sideName`. */
-export function parseSideName(name: string): { readonly index: number; readonly isNew: boolean } {
-  return { index: Number.parseInt(name, 10), isNew: name.endsWith("+") };
+export function parseSideName(name: string): { readonly side: number; readonly isNew: boolean } {
+  return { side: Number.parseInt(name, 10), isNew: name.endsWith("+") };
 }
 
 /** A format with one row for each result, made from the JSON lines of a search job. */

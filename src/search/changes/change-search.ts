@@ -165,7 +165,8 @@ async function compare(
   if (matches.length === 0) return { pieces: [], came: 0, went: 0, moved: 0 };
   const stop = new Int32Array(new SharedArrayBuffer(4));
   sink.onClosed(() => Atomics.store(stop, 0, 1));
-  const revisions = changes.map(({ repository: { name, id }, revision }) => ({
+  const revisions = changes.map(({ repository: { name, id }, revision, side }) => ({
+    side,
     repository: name,
     repositoryId: id,
     revision,

@@ -352,7 +352,14 @@ export class LocalSource implements SearchSource {
   async #findChanges(base: BaseRevisions): Promise<void> {
     await this.#readRevisions();
     this.#root.order?.others();
-    const found = await this.#preparation.findChanges(this.#resolutions, base, this.#repositories, this.#record);
+    const { idBase } = this.#choice;
+    const found = await this.#preparation.findChanges(
+      this.#resolutions,
+      base,
+      this.#repositories,
+      this.#record,
+      idBase,
+    );
     this.changes = found.changes;
     this.#phases = found.phases;
   }

@@ -136,9 +136,10 @@ export class SearchPreparation {
     base: BaseRevisions,
     repositories: RepositoryTable,
     problems: ChangeProblems,
+    sideFrom: number,
   ): Promise<{ readonly changes: FoundChanges; readonly phases: PhaseQueue }> {
     const { plan } = this.#search;
-    const found = await resultWhileYielding(findRevisionChanges(resolutions, base, repositories));
+    const found = await resultWhileYielding(findRevisionChanges(resolutions, base, repositories, sideFrom));
     const basesGone: RevisionChange[] = [];
     const texts = plan.basicQueries.map(({ text }) => text);
     const context = { ...this.#phaseServices(), texts, repositories, problems, basesGone };

@@ -1,7 +1,7 @@
 import { eachInSteps } from "../../base/yielding.js";
 import type { RepositoryTable } from "../../catalog/repository-table.js";
 import type { BaseRevisions } from "../../model/match-change.js";
-import type { RevisionChange, RevisionChanges } from "../source/found-changes.js";
+import { keptBytes, type RevisionChange, type RevisionChanges } from "../source/found-changes.js";
 import type { Repository } from "../../model/repository.js";
 import { commitAt, type Resolution, searchedChoices } from "../repositories/repository-resolver.js";
 import { TrawlError } from "../../base/errors.js";
@@ -9,7 +9,7 @@ import { isObject } from "../../base/is-object.js";
 
 /**
  * Compares what a search chooses with what an earlier one covered. In steps, because there may be a million
- * repositories.
+ * repositories. The numbers of its changes begin at `sideFrom`.
  *
  * Sound: the text of a revision depends only on its commit, so revisions at the same commit have the same results.
  */
@@ -17,6 +17,7 @@ export function* findRevisionChanges(
   resolutions: readonly Resolution[],
   base: BaseRevisions,
   table: Pick<RepositoryTable, "byName">,
+  sideFrom: number,
 ): Generator<void, RevisionChanges> {
   const changes = new Map<string, RevisionChange>();
   const chosen = new Set<string>();
@@ -26,9 +27,9 @@ export function* findRevisionChanges(
     if (baseCommit === commit) return;
     const key = `${repository.id} ${revision}`;
     const known = changes.get(key);
-    if (known !== undefined) known.basicQueries.add(basicQuery);
-    else
-      changes.set(key, { repository, revision, base: baseCommit, commit, basicQueries: new Set<number>([basicQuery]) });
+    if (known !== undefined) return void known.basicQueries.add(basicQuery);
+    const basicQueries = new Set<number>([basicQuery]);
+    changes.set(key, { repository, revision, base: baseCommit, commit, side: sideFrom + changes.size, basicQueries });
   };
   for (const [i, resolution] of resolutions.entries()) {
     yield* eachInSteps(resolution.repositories, (repository) => {
@@ -43,8 +44,13 @@ export function* findRevisionChanges(
       add(repository, revision, undefined, i);
     });
   }
-  const repositoriesGone = [...base.keys()].filter((name) => !chosen.has(name));
-  return { changes: [...changes.values()], repositoriesGone };
+  const kept = new Uint8Array(keptBytes(base));
+  let i = 0;
+  yield* eachInSteps([...base.keys()], (name) => {
+    if (chosen.has(name)) kept[i >>> 3] |= 1 << (i & 7);
+    i++;
+  });
+  return { changes: [...changes.values()], kept };
 }
 
 const repositoriesMax = 100_000;

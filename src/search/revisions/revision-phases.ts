@@ -174,10 +174,10 @@ export async function* changePhases(
   changes: readonly RevisionChange[],
   context: ChangeContext,
 ): AsyncGenerator<SearchPhase, undefined> {
-  for (const [index, change] of changes.entries()) {
+  for (const change of changes) {
     if (context.control.isStopped) return;
     const { repository, base, commit } = change;
-    const batches = new RevisionBatches(repository, selectSides(change, index, context), context);
+    const batches = new RevisionBatches(repository, selectSides(change, context), context);
     const commits = [base, commit].filter((one) => one !== undefined);
     try {
       yield* batches.searchDifferent(commit === undefined ? undefined : base, commits);
@@ -192,12 +192,12 @@ export async function* changePhases(
 }
 
 /** The choice of both commits of a change, by basic query. */
-function selectSides(change: RevisionChange, index: number, { texts }: ChangeContext): RepositorySelection[] {
-  const { repository, base, commit, basicQueries } = change;
+function selectSides(change: RevisionChange, { texts }: ChangeContext): RepositorySelection[] {
+  const { repository, base, commit, side, basicQueries } = change;
   const choices: RevisionChoice[] = [];
   if (base !== undefined)
-    choices.push({ typed: sideName(index, false), bit: -1, unindexed: { commit: base, number: -1 } });
-  if (commit !== undefined) choices.push({ typed: sideName(index, true), bit: -1, unindexed: { commit, number: -1 } });
+    choices.push({ typed: sideName(side, false), bit: -1, unindexed: { commit: base, number: -1 } });
+  if (commit !== undefined) choices.push({ typed: sideName(side, true), bit: -1, unindexed: { commit, number: -1 } });
   const repositoryIds = new Uint32Array((repository.id >>> 5) + 1);
   setBit(repositoryIds, repository.id);
   return texts.map((text, i) =>

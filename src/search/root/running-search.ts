@@ -404,7 +404,13 @@ export class RunningSearch implements SourceListener {
   #end(durationMs: number, isCancelled: boolean, receipt: SearchReceipt | undefined): SearchEnd {
     const outcome = this.#report.outcome(isCancelled);
     const { firstMatchesMs } = this.#stream;
-    const changes = mergeChanges(this.#sources.flatMap((source) => source.changes ?? []));
+    const { since } = this.#request;
+    const changes =
+      since &&
+      mergeChanges(
+        this.#sources.map((source) => source.changes),
+        since,
+      );
     const { stats, isRepeatable } = this.#report.wholePart;
     return {
       outcome,

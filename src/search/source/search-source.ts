@@ -43,7 +43,7 @@ export interface SearchSource {
   receipt(late: LateQueries): Promise<ReceiptPart>;
   /** The name of a repository of this source; undefined if it has none with this id. */
   nameOf(repositoryId: number): string | undefined;
-  /** Undefined unless the search is for changes. */
+  /** Undefined unless the search is for changes, and the source knows them. Ids of repositories are those of this process. */
   readonly changes: FoundChanges | undefined;
 }
 

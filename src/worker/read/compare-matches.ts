@@ -1,4 +1,3 @@
-import { assert } from "../../base/assert.js";
 import { TrawlError } from "../../base/errors.js";
 import type { MatchChange, MatchPlace } from "../../model/match-change.js";
 import type { LineMatch, StreamMatch } from "../../model/stream-events.js";
@@ -24,24 +23,25 @@ export function answerCompareMatches(
   { matches, revisions }: CompareMatches,
   { stop }: Pick<ReadContext, "stop">,
 ): ComparedMatches {
-  const sides = revisions.map((): Sides => ({ before: [], after: [] }));
+  const sides = new Map(revisions.map(({ side }): [number, Sides] => [side, { before: [], after: [] }]));
   for (const bytes of matches) {
     if (stop()) throw new TrawlError("cancelled", "the search was stopped");
     for (const match of JSON.parse(Buffer.from(bytes).toString()) as StreamMatch[]) {
-      const { index, isNew } = parseSideName(match.branches?.[0] ?? "");
-      assert(index < sides.length, "a match is of a revision that is compared");
-      const { before, after } = sides[index];
-      const side = isNew ? after : before;
-      for (const placed of placedMatches(match)) side.push(placed);
+      const { side, isNew } = parseSideName(match.branches?.[0] ?? "");
+      const known = sides.get(side);
+      if (known === undefined) continue;
+      const found = isNew ? known.after : known.before;
+      for (const placed of placedMatches(match)) found.push(placed);
     }
   }
   const counts = { came: 0, went: 0, moved: 0 };
   const pieces: Uint8Array[] = [];
   let text = "";
-  for (const [i, { before, after }] of sides.entries()) {
+  for (const revision of revisions) {
     if (stop()) throw new TrawlError("cancelled", "the search was stopped");
+    const { before, after } = sides.get(revision.side) ?? { before: [], after: [] };
     for (const pair of pairMatches(before, after)) {
-      const change = describe(pair, revisions[i]);
+      const change = describe(pair, revision);
       counts[change.change]++;
       text += `${text === "" ? "" : ","}${JSON.stringify(change)}`;
       if (text.length < pieceLengthMin) continue;

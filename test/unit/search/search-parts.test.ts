@@ -371,9 +371,11 @@ t.test("omissions have a fixed order, and no reason twice", async (t) => {
 });
 
 t.test("a repository is gone if no source has it", async (t) => {
-  const found = (...repositoriesGone: string[]) => ({ changes: [], repositoriesGone, basesGone: [] });
-  t.equal(mergeChanges([]), undefined);
-  t.strictSame(mergeChanges([found("a", "b"), found("b", "c")])?.repositoriesGone, ["b"]);
-  const one = found("a");
-  t.equal(mergeChanges([one]), one);
+  const base = new Map([..."abcdefghij"].map((name) => [name, new Map([["", "1".repeat(40)]])]));
+  const found = (...kept: number[]) => ({ changes: [], kept: Uint8Array.from(kept), basesGone: [] });
+  t.equal(mergeChanges([], base), undefined);
+  t.equal(mergeChanges([undefined], base), undefined);
+  t.strictSame(mergeChanges([found(0b1111_0000, 1), found(0b0001_1100, 1)], base)?.repositoriesGone, ["a", "b", "j"]);
+  t.strictSame(mergeChanges([found(0b1111_1110, 3)], base)?.repositoriesGone, ["a"]);
+  t.strictSame(mergeChanges([found(0, 0), undefined], base)?.repositoriesGone, [], "the other one may have them");
 });
