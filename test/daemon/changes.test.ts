@@ -1,65 +1,17 @@
 /** Searches for changes: `since` compares the results with those of a receipt, `watch` waits for more. */
-import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import t from "tap";
-import { SseDecoder, type StreamEvent } from "../../src/cli/connection/sse-decoder.js";
-import type { ChangeSummary, MatchChange } from "../../src/model/match-change.js";
-import type { Progress, Receipt, StreamError } from "../../src/model/stream-events.js";
+import type { MatchChange } from "../../src/model/match-change.js";
+import type { Receipt } from "../../src/model/stream-events.js";
+import { type Answer, changesSince, commitFiles, type Files, nextFiles, receiptOf, search, Watching } from "../support/changes.js";
 import { dataDirectory, type DaemonProcess, runCommand, testDaemon, textsOnly } from "../support/daemon.js";
 import { scaled } from "../support/full-run.js";
-import type { FixtureFile, GitFixture } from "../support/git-fixture.js";
+import type { GitFixture } from "../support/git-fixture.js";
 import { fixture } from "../support/git-mirror.js";
 import { randomFrom } from "../support/random.js";
 import { until } from "../support/waiting.js";
 
 t.setTimeout(900_000);
-
-interface Answer {
-  readonly changes: readonly MatchChange[];
-  readonly summary: ChangeSummary | undefined;
-  readonly receipt: Receipt | undefined;
-  readonly error: string;
-}
-
-function answerOf(events: readonly StreamEvent[]): Answer {
-  const all = <T>(name: string): T[] =>
-    events.flatMap((event) => (event.name === name ? [JSON.parse(event.data) as T] : []));
-  const progress = all<Progress>("progress").at(-1);
-  return {
-    changes: all<MatchChange[]>("changes").flat(),
-    summary: progress?.changes,
-    receipt: progress?.receipt,
-    error: all<StreamError>("error")
-      .map(({ message }) => message)
-      .join(),
-  };
-}
-
-const parameters = (q: string, more: Readonly<Record<string, string>>): string =>
-  String(new URLSearchParams({ q, v: "V3", t: "standard", ...more }));
-
-async function search(daemon: DaemonProcess, q: string, more: Readonly<Record<string, string>>): Promise<Answer> {
-  const { text } = await daemon.get(`/.api/search/stream?${parameters(q, more)}`);
-  return answerOf(new SseDecoder().push(Buffer.from(text)));
-}
-
-async function receiptOf(daemon: DaemonProcess, q: string): Promise<Receipt> {
-  const { receipt, error } = await search(daemon, q, { receipt: "1" });
-  assert.ok(receipt, error);
-  return receipt;
-}
-
-/** Changes since a receipt, which is sent as a body. */
-async function changesSince(daemon: DaemonProcess, q: string, receipt: unknown): Promise<Answer> {
-  const response = await fetch(`${daemon.url}/.api/search/changes?${parameters(q, {})}`, {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: typeof receipt === "string" ? receipt : JSON.stringify(receipt),
-  });
-  return answerOf(new SseDecoder().push(Buffer.from(await response.text())));
-}
-
-type Files = ReadonlyMap<string, string>;
 
 /** `path:line:text` of each line that the query is to find; the oracle. */
 function naive(files: Files, isWanted: (line: string, path: string) => boolean): string[] {
@@ -99,45 +51,6 @@ function checkDifference(name: string, changes: readonly MatchChange[], before: 
   const within = moved.filter((one) => one.path === one.from?.path).length;
   const key = (place: string): string => `${pathOf(place)}\0${textOf(place)}`;
   t.equal(within, pairCount(left, right, key), `${name}: preferably within its file`);
-}
-
-const words = ["alpha", "beta", "gamma", "alpha beta", "delta", "", "alphabet"];
-
-/** Changes some files at random: edits, additions, deletions, renames. */
-function nextFiles(files: Files, pick: (count: number) => number): Map<string, string> {
-  const next = new Map(files);
-  const line = (): string => words[pick(words.length)];
-  for (let i = 0; i <= pick(3); i++) {
-    const paths = [...next.keys()];
-    const path = paths[pick(paths.length)] ?? "a.c";
-    const lines = (next.get(path) ?? "").split("\n");
-    switch (pick(6)) {
-      case 0:
-        next.set(
-          `dir${pick(3)}/f${pick(20)}.${pick(2) === 0 ? "c" : "txt"}`,
-          Array.from({ length: 4 }, line).join("\n"),
-        );
-        break;
-      case 1:
-        if (next.size > 2) next.delete(path);
-        break;
-      case 2:
-        next.delete(path);
-        next.set(`dir${pick(3)}/g${pick(20)}.c`, lines.join("\n"));
-        break;
-      default:
-        lines.splice(pick(lines.length + 1), pick(2), ...Array.from({ length: pick(3) }, line));
-        next.set(path, lines.join("\n"));
-    }
-  }
-  return next;
-}
-
-function commitFiles(source: GitFixture, branch: string, before: Files, after: Files): string {
-  const files: Record<string, FixtureFile> = {};
-  for (const path of before.keys()) if (!after.has(path)) files[path] = { deleted: true };
-  for (const [path, text] of after) if (before.get(path) !== text) files[path] = text;
-  return source.commit({ branch, files });
 }
 
 const queries: readonly (readonly [query: string, isWanted: (line: string, path: string) => boolean])[] = [
@@ -287,34 +200,6 @@ t.test("trawl diff-results prints what changed and saves the receipt", async (t)
   writeFileSync(file, "{}");
   t.match(await diff(), { exitCode: 2, err: /`repositories` of the receipt/ });
 });
-
-/** The events of a stream that has no end. */
-class Watching {
-  readonly events: StreamEvent[] = [];
-  readonly #stop = new AbortController();
-  readonly status: Promise<number>;
-
-  constructor(daemon: DaemonProcess, q: string, more: Readonly<Record<string, string>>) {
-    const url = `${daemon.url}/.api/search/stream?${parameters(q, { watch: "1", ...more })}`;
-    const response = fetch(url, { signal: this.#stop.signal });
-    this.status = response.then(({ status }) => status);
-    this.status.catch(() => undefined);
-    response
-      .then(async ({ body }) => {
-        const decoder = new SseDecoder();
-        for await (const bytes of body ?? []) this.events.push(...decoder.push(bytes));
-      })
-      .catch(() => undefined);
-  }
-
-  get answer(): Answer {
-    return answerOf(this.events);
-  }
-
-  stop(): void {
-    this.#stop.abort();
-  }
-}
 
 t.test("a stream that waits for changes", async (t) => {
   const watched = fixture(t);
