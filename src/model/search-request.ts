@@ -53,6 +53,8 @@ export interface SearchRequest {
   readonly scope?: SearchScope;
   /** Undefined unless only the documents are searched that differ from those of these revisions. */
   readonly since?: BaseRevisions;
+  /** True if changes since this search will be searched for: all nodes tell all of what they have covered. */
+  readonly isBase?: boolean;
   /** The requesting viewer: what it may not see does not exist for this search. */
   readonly viewer: Viewer;
   /** The client whose share of the machine the search uses; see `clientKey`. */

@@ -238,8 +238,9 @@ export interface CompareMatches {
   readonly kind: "compare-matches";
   /** Arrays of match objects: JSON. */
   readonly matches: readonly Uint8Array[];
-  /** Matches of other revisions are left out: a node that was lost had begun to find them. */
   readonly revisions: readonly ComparedRevision[];
+  /** Whether there may be matches of other revisions, which are left out: a node that was lost had begun to find them. */
+  readonly isPartial: boolean;
 }
 
 export interface ComparedRevision {

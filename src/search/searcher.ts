@@ -34,6 +34,7 @@ import {
   requireComparable,
   sendChanges,
 } from "./changes/change-search.js";
+import { watchFlips } from "./changes/change-watch.js";
 import { explainQuery } from "./explain.js";
 import { LocalSource, type SourceServices } from "./partition/local-source.js";
 import { firstWords } from "./partition/source-record.js";
@@ -45,6 +46,7 @@ import {
   takeInTime,
 } from "./repositories/repository-resolver.js";
 import { type RootEnvironment, RunningSearch, type RootedSearch, type RunningSummary } from "./root/running-search.js";
+import type { SearchReceipt } from "./report/search-receipt.js";
 import type { SearchEnd } from "./report/search-report.js";
 import type { ChosenHere, PinnedRevision, SearchFleet } from "./source/search-fleet.js";
 import { type SearchSpan, toSpan } from "./report/search-span.js";
@@ -214,12 +216,26 @@ export class Searcher {
   sendChanges(request: ChangeRequest, sink: ChangeListener, progress: ChangeProgress): Promise<ChangeOutcome> {
     const { maxTimeoutMs: timeoutMs, revisions } = this.#environment;
     const run: ChangeServices["run"] = (given, collector, onEnd) => this.run(given, collector, onEnd);
-    return sendChanges(request, sink, { run, reads: revisions.reads, timeoutMs }, progress);
+    const forget: ChangeServices["forget"] = (receipt) => this.forgetReceipt(receipt);
+    return sendChanges(request, sink, { run, reads: revisions.reads, timeoutMs, forget }, progress);
   }
 
-  /** The revisions that a receipt lists; undefined if it is no longer available, or not visible to this viewer. */
+  /** Nobody will ask for this receipt. */
+  forgetReceipt(receipt: SearchReceipt): void {
+    this.#receipts.forget(receipt);
+  }
+
+  /**
+   * The revisions that a receipt lists; undefined if it is no longer available, or not visible to this viewer. Throws `bad-request` if
+   * other nodes have told only some of them.
+   */
   receiptRevisions(id: string, viewer: Viewer): BaseRevisions | undefined {
-    return this.#receipts.find(id, viewer)?.revisions();
+    return this.#receipts.revisions(id, viewer);
+  }
+
+  /** Calls back whenever repositories of this node have been indexed that the viewer may see. Returns a function that ends it. */
+  watchFlips(viewer: Viewer, onFlip: () => void): () => void {
+    return watchFlips(this.#environment.catalog.watchers, viewer, onFlip);
   }
 
   #countWaiting(): void {
@@ -353,9 +369,8 @@ export class Searcher {
   /** The nodes that are to be asked; undefined if this one searches alone. What several cannot answer, one that has everything does. */
   #findFleet(plan: SearchPlan, request: SearchRequest, isRepeatable: boolean): SearchFleet | undefined {
     const { fleet } = this;
-    if (request.isForAllNodes !== true || fleet === undefined || fleet.searchesHere(plan)) return undefined;
-    const { since, patterns } = request;
-    const isForOne = isRepeatable || since !== undefined || patterns !== undefined;
+    if (request.isForAllNodes !== true || fleet === undefined || fleet.searchesHere(plan, request)) return undefined;
+    const isForOne = isRepeatable || request.patterns !== undefined;
     return isForOne && fleet.hasAll ? undefined : fleet;
   }
 

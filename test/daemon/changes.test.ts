@@ -3,7 +3,16 @@ import { writeFileSync } from "node:fs";
 import t from "tap";
 import type { MatchChange } from "../../src/model/match-change.js";
 import type { Receipt } from "../../src/model/stream-events.js";
-import { type Answer, changesSince, commitFiles, type Files, nextFiles, receiptOf, search, Watching } from "../support/changes.js";
+import {
+  type Answer,
+  changesSince,
+  commitFiles,
+  type Files,
+  nextFiles,
+  receiptOf,
+  search,
+  Watching,
+} from "../support/changes.js";
 import { dataDirectory, type DaemonProcess, runCommand, testDaemon, textsOnly } from "../support/daemon.js";
 import { scaled } from "../support/full-run.js";
 import type { GitFixture } from "../support/git-fixture.js";

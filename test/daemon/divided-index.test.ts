@@ -7,6 +7,7 @@ import t from "tap";
 import { Partitions } from "../../src/catalog/partitions.js";
 import { fleetStatus, initFleet, joinFleet } from "../../src/cli/run-fleet.js";
 import type { PartitionPlace } from "../../src/fleet/plan-records.js";
+import { type Answer, changesSince, receiptOf, search, Watching } from "../support/changes.js";
 import { dataDirectory, runCommand } from "../support/daemon.js";
 import { TestAuthority } from "../support/fleet-site.js";
 import { GitFixture } from "../support/git-fixture.js";
@@ -210,6 +211,43 @@ t.test("what is committed is indexed by the owner of its partition, and found at
   }
 });
 
+/** What has come, by repository and path, sorted. */
+function cameIn({ changes }: Answer): readonly string[] {
+  return changes.map(({ repository, path, change }) => `${change} ${repository} ${path}`).sort();
+}
+
+/** Commits a file, and indexes it. */
+async function add(name: string, path: string): Promise<string> {
+  const fleet = await site();
+  fleet.commit(name, path, `needle in ${path}\n`);
+  await fleet.sync(name);
+  return `came ${name} ${path}`;
+}
+
+t.test("changes are those of all partitions, at all nodes, and so are equal contents", { skip }, async (t) => {
+  const fleet = await site();
+  const receipts = await Promise.all(fleet.running.map(({ running }) => receiptOf(running, "needle")));
+  for (const { repositories } of receipts) t.equal(repositories.count, names.length);
+  // One of each partition.
+  const changed = [0, 1, 2].map((partition) => names.find((name) => findPartition(name) === partition) ?? "");
+  const wanted = await Promise.all(changed.map((name) => add(name, "e.txt")));
+  const [oldest] = receipts;
+  for (const { name, running } of fleet.running) {
+    for (const receipt of receipts) {
+      const answer = await changesSince(running, "needle", receipt);
+      t.same([cameIn(answer), answer.error], [[...wanted].sort(), ""], name);
+      t.match(answer, { summary: { repositoriesGone: [], basesGone: [] }, receipt: { complete: true } });
+    }
+    const one = await changesSince(running, `repo:^${changed[1]}$ needle`, oldest);
+    t.same(cameIn(one), [wanted[1]]);
+    t.same(one.summary?.repositoriesGone.length, names.length - 1, "what is not chosen is gone");
+    const again = await changesSince(running, "needle", (await changesSince(running, "needle", oldest)).receipt);
+    t.same(again.changes, [], "the receipt of the changes is the next base");
+    const grouped = await search(running, "file:b.txt two", { duplicates: "1" });
+    t.match(grouped.progress, { matchCount: 1, duplicates: { places: names.length - 1 }, skipped: [] }, name);
+  }
+});
+
 t.test("an owner is killed: its partitions are taken over, and nothing else moves", { skip }, async (t) => {
   const fleet = await site();
   const before = await fleet.ownedPlaces();
@@ -267,4 +305,38 @@ t.test("a node that joins gets its share, and nothing else moves", { skip }, asy
   t.ok(moved.length <= 2, JSON.stringify([summarize(before), summarize(after)]));
   t.ok(moved.every(({ node }) => node === "d"));
   for (const node of fleet.running) t.equal(await node.found("needle"), all, node.name);
+});
+
+t.test("a stream hears of all partitions, also of one that is taken over", { skip }, async (t) => {
+  const fleet = await site();
+  const [one = "", two = ""] = [0, 1].map((partition) => names.find((name) => findPartition(name) === partition));
+  const [watcher] = fleet.running;
+  if (watcher === undefined) throw new RangeError("there are nodes");
+  await until("nothing moves", async () =>
+    (await fleet.places()).every(({ owner, planned }) => owner !== "" && owner === planned),
+  );
+  const stream = new Watching(watcher.running, "needle", {});
+  t.teardown(() => stream.stop());
+  await until("it waits", () => stream.answer.summary !== undefined);
+  const told: string[] = [];
+  for (const name of [one, two]) {
+    told.push(await add(name, "f.txt"));
+    await until(`${name} has changed`, () => isDeepStrictEqual(cameIn(stream.answer), [...told].sort()));
+  }
+  const places = await fleet.ownedPlaces();
+  const lost = names.find((name) => !["", watcher.name].includes(places[findPartition(name)]?.owner ?? "")) ?? "";
+  const killed = fleet.named(places[findPartition(lost)]?.owner ?? "");
+  const narrow = new Watching(watcher.running, `repo:^${lost}$ needle`, {});
+  t.teardown(() => narrow.stop());
+  await until("it waits, too", () => narrow.answer.summary !== undefined);
+  await killed.kill();
+  const alone = await changesSince(watcher.running, `repo:^${lost}$ needle`, narrow.answer.receipt);
+  t.match(alone, { receipt: { repositories: { count: 1 } }, changes: [], error: "" }, "whether it can be asked or not");
+  await until("its partition is taken over", async () =>
+    (await fleet.places()).every(({ owner }) => owner !== "" && owner !== killed.name),
+  );
+  told.push(await add(lost, "g.txt"));
+  await until("the new owner tells it", () => isDeepStrictEqual(cameIn(stream.answer), [...told].sort()));
+  await until("to whom waits only for it", () => narrow.answer.changes.length > 0);
+  t.same([cameIn(narrow.answer), narrow.answer.error, stream.answer.error], [told.slice(-1), "", ""]);
 });

@@ -82,18 +82,10 @@ function essence(events: readonly StreamEvent[]): object {
 
 const cases = [...queries, ...predicates, ...repositoryCases, ...revisionCases];
 
-/** What several nodes do not answer yet, or answer with another alert. */
-function isAnswered({ query, request, want }: (typeof cases)[number]): boolean {
-  const isOther = want.some((answer) => /^error: .*since/.test(answer));
-  return !/since=/.test(`${query} ${request}`) && !isOther;
-}
-
 t.test("the cases are answered as the table says, whichever node is asked", async (t) => {
   const { nodes } = await site();
   const tokens = await Promise.all(nodes.map((node) => node.addToken("admin")));
-  const answered = cases.filter(isAnswered);
-  t.ok(answered.length > 500, `${answered.length} of ${cases.length}`);
-  const rows = answered.filter((_, i) => isFull || i % 31 === 1);
+  const rows = cases.filter((_, i) => isFull || i % 31 === 1);
   for (const [i, { name, query, request, want, skipped }] of rows.entries()) {
     const at = i % nodes.length;
     const answer = await ask(nodes[at], query, `${request}&near=0&token=${tokens[at]}`);
@@ -334,8 +326,8 @@ t.test("what a viewer may not see is hidden where it is", async (t) => {
 t.test("what several nodes cannot answer is refused, and no answer of one node looks like one of all", async (t) => {
   const { nodes } = await site();
   const [node] = nodes;
-  for (const parameter of ["watch=1", "resume=1", "since=x"])
-    t.equal((await node.get(`/.api/search/stream?q=e&${parameter}`)).status, 400, parameter);
+  t.equal((await node.get("/.api/search/stream?q=e&resume=1")).status, 400);
+  t.equal((await fetch(`${node.url}/.api/search/stream?q=e`, { headers: { "Last-Event-ID": "x" } })).status, 400);
 });
 
 t.test("GraphQL searches all nodes, and names the node at which a file can be read", async (t) => {

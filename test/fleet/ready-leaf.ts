@@ -112,7 +112,13 @@ class ReadySearch implements FrameReceiver {
     }
     if (this.#isOver || this.#asked === undefined || this.#sentBytes < resultBytes) return;
     this.#isOver = true;
-    this.#send({ kind: "end", counts: this.#counts(), part: emptyPart(this.#asked.plan), receipt: undefined });
+    this.#send({
+      kind: "end",
+      counts: this.#counts(),
+      part: emptyPart(this.#asked.plan),
+      receipt: undefined,
+      hasToldCovered: undefined,
+    });
   }
 
   #counts() {

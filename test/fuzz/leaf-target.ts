@@ -6,7 +6,7 @@ import { claimKeyWords, ContentClaims } from "../../src/protocol/content-claims.
 import { ControlBlock } from "../../src/protocol/control-block.js";
 import { holdsObjects } from "../../src/protocol/messages.js";
 import { planQuery } from "../../src/query/plan/plan-query.js";
-import { emptyPart, noCounts } from "../../src/search/fleet/fleet-messages.js";
+import { divideBase, emptyPart, noCounts } from "../../src/search/fleet/fleet-messages.js";
 import type { Channel } from "../../src/search/fleet/local-channel.js";
 import { RemoteSource } from "../../src/search/fleet/remote-source.js";
 import { type ResultOrder, sections } from "../../src/search/fleet/result-order.js";
@@ -22,11 +22,19 @@ import { leafMessages } from "./wire-target.js";
 /** Of searches with a limit. */
 const limit = 10;
 
-/** The first byte of an input says which of these is searched. */
+/** The first byte of an input says which of these is searched, and whether changes are. */
 const queries = ["x", "count:all x", "count:4 x or count:all y"];
+
+function isForChanges(choice: number): boolean {
+  return choice >= 128;
+}
+
 const plans = queries.map((query) => planQuery(query, "keyword", new Map()));
 
 const oids = ["a", "b", "c"].map((digit) => digit.repeat(40));
+
+/** What an earlier search has covered. */
+const earlier = new Map(Array.from({ length: 9 }, (_, i) => [`r${i}`, new Map([["", "1".repeat(40)]])] as const));
 
 /** One of the three contents, and so many matches. */
 function record(content: number, matches: number): Buffer {
@@ -35,8 +43,10 @@ function record(content: number, matches: number): Buffer {
 
 function object(random: Random): string {
   const copy = random(4) === 0 ? ',"duplicate":true' : "";
-  const list = random(2) === 0 ? ',"hunks":null,"lineMatches":[{"line":"a"}]' : "";
-  return `{"type":"content","path":"${pick(random, ["p", "q"])}"${list},"contentKey":"${pick(random, oids)}.00000000"${copy}}`;
+  const list =
+    random(2) === 0 ? ',"hunks":null,"lineMatches":[{"line":"a","lineNumber":1,"offsetAndLengths":[[0,1]]}]' : "";
+  const side = random(4) === 0 ? "" : `,"branches":["${random(2)}${pick(random, ["+", "-"])}"]`;
+  return `{"type":"content","path":"${pick(random, ["p", "q"])}"${side}${list},"contentKey":"${pick(random, oids)}.00000000"${copy}}`;
 }
 
 function frame(head: object, body: Buffer = Buffer.alloc(0)): Buffer {
@@ -44,13 +54,37 @@ function frame(head: object, body: Buffer = Buffer.alloc(0)): Buffer {
 }
 
 /** What a leaf may say, with numbers that may be right. */
-function script(random: Random): Buffer[] {
+function script(random: Random, hasBase: boolean): Buffer[] {
   const part = emptyPart(plans[0]);
   const frames = [frame({ kind: "prepared", part, chosen: { count: 1, first: ["r"] } })];
   let [matches, foundCount] = [0, 0];
   const counts = () => ({ ...noCounts, matches, displayed: matches, isLimitHit: random(8) === 0 });
   for (let left = random(8); left > 0; left--) {
-    switch (random(6)) {
+    switch (random(8)) {
+      case 6: {
+        const oid = pick(random, ["", ...oids]);
+        const item = [
+          nodeIdSpan + 1 + random(2),
+          pick(random, ["r", "s"]),
+          "",
+          oid,
+          pick(random, oids),
+          random(4) === 0,
+        ];
+        const isLast = random(3) === 0;
+        frames.push(
+          frame(
+            { kind: "changes", items: random(4) === 0 ? [] : [item], isLast },
+            Buffer.alloc(isLast ? 1 + random(2) : 0),
+          ),
+        );
+        break;
+      }
+      case 7: {
+        const revisions = [{ revision: "", commit: pick(random, oids) }];
+        frames.push(frame({ kind: "covered", items: [{ repository: "r", generation: 1, revisions }] }));
+        break;
+      }
       case 0:
         frames.push(frame({ kind: "state", counts: counts(), isParked: random(2) === 0 }));
         break;
@@ -96,11 +130,18 @@ function script(random: Random): Buffer[] {
         };
         const objects = Array.from({ length: random(3) }, () => object(random)).join(",");
         const head = { kind: "batch", at, document, counts: counts(), tally, markBytes: 0, contents, isPart: false };
-        frames.push(frame(head, Buffer.concat([Buffer.from(objects), ...added])));
+        frames.push(
+          hasBase
+            ? frame({ ...head, contents: undefined }, Buffer.from(objects))
+            : frame(head, Buffer.concat([Buffer.from(objects), ...added])),
+        );
       }
     }
   }
-  if (random(4) > 0) frames.push(frame({ kind: "end", counts: counts(), part }));
+  const repositories = { count: random(3), items: [] };
+  const receipt = { generation: [1, 2, 3, 4, 5], documentCount: 1, groups: [], repositories };
+  if (random(4) > 0)
+    frames.push(frame({ kind: "end", counts: counts(), part, receipt, hasToldCovered: random(2) === 0 }));
   return frames;
 }
 
@@ -145,11 +186,13 @@ function require(condition: boolean, what: string): void {
   if (!condition) throw new Error(what);
 }
 
-/** Passes on what the leaf says of a search in which another node has two of the contents. */
+/** Passes on what the leaf says of a search for changes, or of one in which another node has two of the contents. */
 function hear(input: Buffer): void {
   const [choice = 0] = input;
   const plan = plans[choice % plans.length];
-  const request = { ...ownRequest(queries[choice % plans.length], operatorViewer, ""), duplicates: true } as const;
+  const since = isForChanges(choice) ? earlier : undefined;
+  const own = ownRequest(queries[choice % plans.length], operatorViewer, "");
+  const request = { ...own, duplicates: since === undefined, ...(since && { since }) };
   const limits = searchLimits(plan, request, { defaultCount: limit, defaultTimeoutMs: 1000, maxTimeoutMs: 1000 });
   const control = ControlBlock.allocate(1, 1000, 1);
   const contents = new SharedContents(ContentClaims.allocate(64).memory);
@@ -189,17 +232,22 @@ function hear(input: Buffer): void {
   };
   const mayHave = (id: number): boolean => id >= nodeIdSpan && id < 2 * nodeIdSpan;
   const node = { name: "b", mayHave, open: () => channel };
-  const source = new RemoteSource({ request, plan, limits, control, claims: undefined, startedMs: 0 }, root, [node], {
+  const search = { request, plan, limits, control, claims: undefined, startedMs: 0 };
+  const [base] = since === undefined ? [] : divideBase(since, 1, undefined);
+  const shared = {
     creditBytes: 1000,
     isOnly: false,
-    contents,
-    claim: (_repository, owner) => owner,
+    contents: since === undefined ? contents : undefined,
+    places: undefined,
+    covered: { count: 0, units: 0 },
+    claim: (_repository: string, owner: string) => owner,
     order: onlyOrder(),
     heads: { byteCount: 0, tallied: undefined },
     asked: Buffer.alloc(0),
     log: silentLog(),
     onFailover: () => undefined,
-  });
+  };
+  const source = new RemoteSource(search, root, [node], shared, undefined, base);
   void source.run();
   const take = (one: Frame): void => {
     if (isClosed) return;
@@ -220,6 +268,9 @@ function hear(input: Buffer): void {
   source.drop();
   checkCounts();
   source.part();
+  const { changes } = source;
+  require(changes === undefined || changes.kept.length === 2, "bits of another base");
+  void source.receipt().then((part) => part.repositories(0, 10));
   source.finish();
   source.release();
   require(isClosed, "a channel that is open after the search");
@@ -231,10 +282,11 @@ export const leafTarget: FuzzTarget = {
   cpuMsMax: 200,
   testCount: 300,
   make: (random) => {
-    const frames = script(random);
+    const choice = random(256);
+    const frames = script(random, isForChanges(choice));
     const i = random(frames.length);
     if (random(3) > 0) frames[i] = changed(random, frames[i]);
-    return Buffer.concat([Buffer.from([random(256)]), ...frames]);
+    return Buffer.concat([Buffer.from([choice]), ...frames]);
   },
   run: hear,
 };

@@ -1,6 +1,7 @@
 import { Duplex } from "node:stream";
 import { TrawlError } from "../../src/base/errors.js";
 import { emptyPart, noCounts, toCoordinatorMessage, toLeafMessage } from "../../src/search/fleet/fleet-messages.js";
+import { sections } from "../../src/search/fleet/result-order.js";
 import { planQuery } from "../../src/query/plan/plan-query.js";
 import { Connection, segmentHeader, segmentKinds, windowBytesMin } from "../../src/wire/connection.js";
 import { FrameChannel } from "../../src/wire/frame-channel.js";
@@ -21,7 +22,7 @@ const tally = {
   groups: [],
 };
 
-const others = [2];
+const others = [sections.others];
 const contents = { recordBytes: 24, copyCount: 1, copyMatches: 2, isIncomplete: false };
 
 export const leafMessages: readonly object[] = [
@@ -42,23 +43,40 @@ export const leafMessages: readonly object[] = [
   },
   {
     kind: "commits",
-    at: [3, 1, 2],
+    at: [sections.histories, 1, 2],
     repositoryId: 1,
     repository: "a",
     commits: [[true, "0123456789abcdef0123456789abcdef01234567", 7, 1, 1, "ann", "ann@b", [[0, 1]], 2]],
   },
-  { kind: "turn", at: [1, 2, 3, 4, "a", "b", 0], counts: noCounts },
+  { kind: "turn", at: [sections.ranked, 2, 3, 4, "a", "b", 0], counts: noCounts },
   { kind: "restarted" },
   { kind: "state", counts: noCounts, isParked: true },
   { kind: "refused", sentence: "no" },
   { kind: "failed", reason: "no" },
   { kind: "holds", count: 1, names: [1, 2, 3, 4, 5], commits: [1, 2, 3, 4, 5], items: [["a", "1-2"]] },
-  { kind: "end", counts: noCounts, part },
+  {
+    kind: "changes",
+    items: [[33_554_433, "a", "", "", "0123456789abcdef0123456789abcdef01234567", true]],
+    isLast: true,
+  },
+  { kind: "covered", items: [{ repository: "a", generation: 1, revisions: [{ revision: "", commit: "" }] }] },
+  { kind: "flipped", numbers: [1] },
+  { kind: "end", counts: noCounts, part, hasToldCovered: true },
 ];
 
 const coordinatorMessages: readonly object[] = [
   { kind: "compare" },
-  { kind: "ask", timeoutMs: 1, creditBytes: 2, hasMarks: true, pinnedCount: 1, knownCount: 2, sentCount: 3 },
+  {
+    kind: "ask",
+    timeoutMs: 1,
+    creditBytes: 2,
+    hasMarks: true,
+    hasBase: true,
+    pinnedCount: 1,
+    knownCount: 2,
+    sentCount: 3,
+  },
+  { kind: "base", isLast: false },
   { kind: "pins" },
   { kind: "known" },
   { kind: "sent" },
@@ -69,6 +87,8 @@ const coordinatorMessages: readonly object[] = [
   { kind: "credit", bytes: 5 },
   { kind: "late", options: [1] },
   { kind: "stop", reason: "limit", late: { all: false, options: [] } },
+  { kind: "watch", number: 1 },
+  { kind: "unwatch", number: 1 },
 ];
 
 // What no node would say tests only that it is refused.

@@ -32,7 +32,11 @@ function answerOf(events: readonly StreamEvent[]): Answer {
 const parameters = (q: string, more: Readonly<Record<string, string>>): string =>
   String(new URLSearchParams({ q, v: "V3", t: "standard", ...more }));
 
-export async function search(daemon: DaemonProcess, q: string, more: Readonly<Record<string, string>>): Promise<Answer> {
+export async function search(
+  daemon: DaemonProcess,
+  q: string,
+  more: Readonly<Record<string, string>>,
+): Promise<Answer> {
   const { text } = await daemon.get(`/.api/search/stream?${parameters(q, more)}`);
   return answerOf(new SseDecoder().push(Buffer.from(text)));
 }

@@ -39,6 +39,11 @@ export class TestClock {
     Object.defineProperty(performance, "now", { value: () => this.#nowMs, configurable: true });
   }
 
+  /** Timers that would call somebody. */
+  get timerCount(): number {
+    return this.#timers.size;
+  }
+
   /** Lets this time pass: calls what becomes due, each at its time. */
   async advance(ms: number): Promise<void> {
     const endMs = this.#nowMs + ms;

@@ -11,6 +11,7 @@ import { SignIn } from "../../account/sign-in/sign-in.js";
 import type { Replica } from "../../fleet/replica.js";
 import type { Log } from "../../base/log.js";
 import { ChangeWatches } from "../../search/changes/change-watch.js";
+import type { Searcher } from "../../search/searcher.js";
 import { type RequestServices, RequestContext } from "../../browse/request-context.js";
 import type { Catalog } from "../../catalog/catalog.js";
 import type { GraphqlExecutor } from "../../graphql/execution/executor.js";
@@ -177,7 +178,10 @@ function contentRoutes(
   return {
     graphql: { answer: (...request) => graphql().answer(...request) },
     search: searcher,
-    watches: new ChangeWatches({ search: searcher, watchers: catalog.watchers }),
+    watches: new ChangeWatches({
+      search: searcher,
+      watchFlips: (viewer, onFlip, onListening) => watchAllFlips(searcher, viewer, onFlip, onListening),
+    }),
     content: {
       contextFor: (viewer, origin) =>
         new RequestContext(services, viewer, origin, options.graphql.timeoutSeconds * 1000),
@@ -193,6 +197,23 @@ function contentRoutes(
     seesAll: (viewer) => catalog.seesAll(viewer),
     stallMs,
     diffType: options.search.diffType,
+  };
+}
+
+/** Of all nodes of a fleet whose searches go to all. */
+function watchAllFlips(
+  searcher: Searcher,
+  viewer: Viewer,
+  onFlip: () => void,
+  onListening: (areAll: boolean) => void,
+): () => void {
+  // Only this may throw.
+  const elsewhere = searcher.fleet?.watchFlips(viewer, onFlip, onListening);
+  if (elsewhere === undefined) onListening(true);
+  const here = searcher.watchFlips(viewer, onFlip);
+  return () => {
+    here();
+    elsewhere?.();
   };
 }
 

@@ -22,6 +22,8 @@ export interface ContentGroup {
   readonly isFirst: boolean;
 }
 
+const noRecords = new Int32Array(0);
+
 /**
  * Groups the results of a search by the blob and the matches in it, for `duplicates=1`: the first of each group is
  * written in full, the others as the path where the same is found.
@@ -35,7 +37,7 @@ export class ContentGroups {
   readonly #tells: boolean;
   readonly #key = new Int32Array(claimKeyWords);
   /** Of what was counted since the last batch, if batches tell of it. */
-  #records = new Int32Array(64 * contentRecordWords);
+  #records = noRecords;
   #recordWords = 0;
   #copyCount = 0;
   #copyMatches = 0;
@@ -77,7 +79,7 @@ export class ContentGroups {
   #record(matchCount: number): void {
     const at = this.#recordWords;
     if (at === this.#records.length) {
-      const larger = new Int32Array(2 * at);
+      const larger = new Int32Array(Math.max(64 * contentRecordWords, 2 * at));
       larger.set(this.#records);
       this.#records = larger;
     }

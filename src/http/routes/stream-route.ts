@@ -95,7 +95,7 @@ export function streamHandler(services: StreamServices, patterns?: readonly stri
     const types = findTypes(services.diffType, request.headers.get("user-agent"));
     const search = withSender(params.request, types, viewer, client, toOrigin(request), patterns);
     const changes = patterns === undefined ? wantedChanges(request, params) : params.changes;
-    const isOfOneNode = changes !== undefined || params.resume !== undefined || request.headers.has("last-event-id");
+    const isOfOneNode = params.resume !== undefined || request.headers.has("last-event-id");
     if (isOfOneNode && services.search.fleet?.hasAll === false) return response.reply(400, plainText, notOverNodes);
     if (search.duplicates === true && changes !== undefined)
       return response.reply(400, plainText, "duplicates=1 cannot be combined with since or watch\n");
@@ -141,8 +141,7 @@ function refuse(response: HttpResponse, { status, retryAfterSeconds, message }: 
   response.reply(status, { ...plainText, "Retry-After": String(Math.ceil(retryAfterSeconds)) }, `${message}\n`);
 }
 
-const notOverNodes =
-  "since, watch and resume are not available where the repositories are on several nodes: search without them\n";
+const notOverNodes = "resume is not available where the repositories are on several nodes: search without it\n";
 
 /** Starts a stream, which has all events. */
 function begin(

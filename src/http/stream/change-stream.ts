@@ -81,12 +81,16 @@ async function searchFirst(
   { search }: ChangeStreamServices,
 ): Promise<BaseRevisions | undefined> {
   const receipt = request.receipt === "strict" ? "strict" : "report";
-  return await new Promise((resolve) => {
+  return await new Promise((resolve, reject) => {
     const first = new FirstSearch(sink);
     // The outcome of the search follows its last event at once, if it was executed.
     first.onClosed(() => queueMicrotask(() => resolve(undefined)));
-    search.run({ ...request, receipt }, first, (end) => {
-      resolve(first.hasFailed || sink.closed ? undefined : end.receipt?.revisions());
+    search.run({ ...request, receipt, isBase: true }, first, (end) => {
+      try {
+        resolve(first.hasFailed || sink.closed ? undefined : end.receipt?.revisions());
+      } catch (error) {
+        reject(error as Error);
+      }
     });
   });
 }

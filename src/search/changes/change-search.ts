@@ -14,6 +14,7 @@ import type { Alert, Progress, Receipt } from "../../model/stream-events.js";
 import type { ReadPool } from "../../pool/read-pool.js";
 import type { ComparedMatches } from "../../protocol/read-messages.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
+import type { SearchReceipt } from "../report/search-receipt.js";
 import type { SearchEnd } from "../report/search-report.js";
 import type { SearchChanges } from "../source/found-changes.js";
 
@@ -27,6 +28,8 @@ export interface ChangeServices {
   readonly run: (request: SearchRequest, listener: SearchListener, onEnd: (end: SearchEnd) => void) => void;
   readonly reads: Pick<ReadPool, "run">;
   readonly timeoutMs: number;
+  /** Nobody will ask for this receipt. */
+  readonly forget: (receipt: SearchReceipt) => void;
 }
 
 /** Values of `select:` whose results are lines, symbols or paths. */
@@ -82,13 +85,16 @@ export interface ChangeOutcome {
   readonly changes: SearchChanges | undefined;
   /** The progress that was sent last; undefined if none was. */
   readonly sent?: Progress;
+  /** The receipt of that progress. */
+  readonly receipt?: SearchReceipt | undefined;
 }
 
 /**
  * Which progress event follows the changes: the last of the stream, the first of a stream that waits for more, or one
- * of its others, which is sent only if something changed.
+ * of its others, which is sent only if something changed. That includes that some source could not tell, for a client that has heard of
+ * all of them, and that all have told, for one that has not (`changes-of-all`).
  */
-export type ChangeProgress = "last" | "first" | "changes";
+export type ChangeProgress = "last" | "first" | "changes" | "changes-of-all";
 
 /**
  * Passes on the matches that came, went or moved, then the progress with their numbers and the receipt of the newer
@@ -116,12 +122,10 @@ export async function sendChanges(
     collector.sendLast();
     return { changes: undefined };
   }
-  if (
-    progressKind === "changes" &&
-    changes.changes.length + changes.repositoriesGone.length === 0 &&
-    !collector.hasFailed
-  )
+  if (!hasNews(changes, progressKind) && !collector.hasFailed) {
+    if (end.receipt !== undefined) services.forget(end.receipt);
     return { changes };
+  }
   const compared = await compare(collector, changes, request, services, sink).catch((error: unknown) => error);
   if (sink.closed) return { changes: undefined };
   if (compared instanceof Error) return fail(sink, errorMessage(compared));
@@ -141,7 +145,12 @@ export async function sendChanges(
   };
   sink.progress(progress);
   collector.sendLast();
-  return { changes: collector.hasFailed ? undefined : changes, sent: progress };
+  return { changes: collector.hasFailed ? undefined : changes, sent: progress, receipt: end.receipt };
+}
+
+function hasNews({ changes, repositoriesGone, isPartial }: SearchChanges, progressKind: ChangeProgress): boolean {
+  if (progressKind === "last" || progressKind === "first") return true;
+  return changes.length + repositoriesGone.length > 0 || isPartial === (progressKind === "changes");
 }
 
 /** Lines are what is compared. */
@@ -157,7 +166,7 @@ function fail(sink: ChangeListener, message: string): ChangeOutcome {
 
 async function compare(
   { found: matches }: ChangeCollector,
-  { changes }: SearchChanges,
+  { changes, isPartial }: SearchChanges,
   { client }: ChangeRequest,
   { reads, timeoutMs }: ChangeServices,
   sink: Outlet,
@@ -172,7 +181,7 @@ async function compare(
     revision,
   }));
   return await reads.run<"compare-matches">(
-    { kind: "compare-matches", matches, revisions },
+    { kind: "compare-matches", matches, revisions, isPartial },
     { timeoutMs, stop, client },
   );
 }

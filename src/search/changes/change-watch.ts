@@ -1,4 +1,4 @@
-import { callAfter } from "../../base/deadline.js";
+import { callAfter, type PendingCall } from "../../base/deadline.js";
 import type { BaseRevisions } from "../../model/match-change.js";
 import { maySee } from "../../catalog/visible-tables.js";
 import type { Repository } from "../../model/repository.js";
@@ -6,6 +6,7 @@ import type { ChangeListener, Outlet } from "../../model/search-listener.js";
 import type { Progress } from "../../model/stream-events.js";
 import type { Viewer } from "../../model/viewer.js";
 import type { ChangeOutcome, ChangeProgress, ChangeRequest } from "./change-search.js";
+import type { SearchReceipt } from "../report/search-receipt.js";
 import type { SearchChanges } from "../source/found-changes.js";
 
 /** Watching streams of one client, and of all. */
@@ -18,6 +19,15 @@ const lifetimeMs = 15 * 60_000;
 /** Time between the starts of two searches of one stream, so that many syncs cause few searches. */
 const intervalMs = 1_000;
 
+/**
+ * So long the first search of a stream waits for nodes that do not listen yet. One that listens later may have flipped before: then it is
+ * searched again.
+ */
+const listenWaitMs = 100;
+
+/** Until a search is repeated that could not ask all nodes: twice as long each time, since what it missed nobody tells again. */
+const retryMs = { min: 2_000, max: 60_000 } as const;
+
 /** A progress event is sent at least this often, which shows proxies that the stream is alive. */
 const keepaliveMs = 15_000;
 
@@ -26,9 +36,32 @@ export interface WatchServices {
     /** Why no search is admitted at the moment; undefined if one is. */
     admit(client: string): unknown;
     sendChanges(request: ChangeRequest, sink: ChangeListener, progress: ChangeProgress): Promise<ChangeOutcome>;
+    /** Nobody will ask for this receipt. */
+    forgetReceipt(receipt: SearchReceipt): void;
   };
-  /** Called with each repository that has become searchable at other commits. */
-  readonly watchers: Set<(repository: Repository) => void>;
+  /**
+   * Calls back whenever repositories have been indexed that the viewer may see; of each node once it tells that, with whether all of them
+   * do. Returns a function that ends it. If it throws, nothing is left of it.
+   */
+  watchFlips(viewer: Viewer, onFlip: () => void, onListening: (areAll: boolean) => void): () => void;
+}
+
+/** Who is called with each repository that has become searchable at other commits. */
+type Watchers = Set<(repository: Repository) => void>;
+
+/** Calls back after each flip of a repository that the viewer may see: one that it may not see causes no work. */
+export function watchFlips(watchers: Watchers, viewer: Viewer, onFlip: () => void): () => void {
+  const generations = new Map<number, number>();
+  const watcher = (repository: Repository): void => {
+    const { id, generation } = repository;
+    if (!maySee(repository, viewer)) return;
+    // A record also changes when nothing was indexed, as after each fetch.
+    if (generations.get(id) === generation) return;
+    generations.set(id, generation);
+    onFlip();
+  };
+  watchers.add(watcher);
+  return () => void watchers.delete(watcher);
 }
 
 /** Streams that wait for changes: counts them, and limits their number. */
@@ -55,19 +88,34 @@ export class ChangeWatches {
    */
   async run(request: ChangeRequest, sink: ChangeListener): Promise<void> {
     const { client, viewer } = request;
+    const { search } = this.#services;
+    const flips = new Flips(sink, this.#services, viewer);
     this.#add(client, 1);
-    const flips = new Flips(sink, this.#services.watchers, viewer);
     const keepalive = new Keepalive(sink);
+    let last: SearchReceipt | undefined;
     try {
+      await flips.begin();
       let since = request.since;
-      let progress: "first" | "changes" = "first";
+      let progress: ChangeProgress = "first";
+      let waitMs: number = retryMs.min;
       do {
         if (!(await this.#isAdmitted(client, flips))) return;
-        const { changes, sent } = await this.#services.search.sendChanges({ ...request, since }, sink, progress);
+        const { changes, sent, receipt } = await search.sendChanges(
+          { ...request, since, isBase: true },
+          sink,
+          progress,
+        );
+        if (receipt !== undefined) {
+          // The client goes on with the last one that it has.
+          if (last !== undefined) search.forgetReceipt(last);
+          last = receipt;
+        }
         if (changes === undefined) return;
         since = advance(since, changes);
         keepalive.record(sent);
-        progress = "changes";
+        progress = changes.isPartial ? "changes-of-all" : "changes";
+        if (changes.isPartial) flips.flipAfter(waitMs);
+        waitMs = changes.isPartial ? Math.min(2 * waitMs, retryMs.max) : retryMs.min;
       } while (await flips.next());
     } finally {
       flips.end();
@@ -119,31 +167,55 @@ class Keepalive {
   }
 }
 
-/** Waits until repositories have been indexed. One that the viewer may not see wakes nobody and causes no work. */
+/** Waits until repositories have been indexed. */
 class Flips {
-  readonly #watchers: WatchServices["watchers"];
-  readonly #viewer: Viewer;
-  readonly #generations = new Map<number, number>();
-  readonly #watcher = (repository: Repository): void => {
-    const { id, generation } = repository;
-    if (!maySee(repository, this.#viewer)) return;
-    // A record also changes when nothing was indexed, as after each fetch.
-    if (this.#generations.get(id) === generation) return;
-    this.#generations.set(id, generation);
-    this.#hasFlipped = true;
-    this.#wake();
-  };
+  readonly #unwatch: () => void;
   readonly #lifetime = callAfter(lifetimeMs, () => this.end());
   #startedMs = performance.now();
   #hasFlipped = false;
+  #areListening = false;
+  #hasBegun = false;
+  #later: PendingCall = { cancel: () => undefined };
   #wake: () => void = () => undefined;
   isEnded = false;
 
-  constructor(sink: Outlet, watchers: WatchServices["watchers"], viewer: Viewer) {
-    this.#watchers = watchers;
-    this.#viewer = viewer;
-    watchers.add(this.#watcher);
+  constructor(sink: Outlet, services: Pick<WatchServices, "watchFlips">, viewer: Viewer) {
+    try {
+      this.#unwatch = services.watchFlips(
+        viewer,
+        () => this.#flip(),
+        (areAll) => this.#listen(areAll),
+      );
+    } catch (error) {
+      this.#lifetime.cancel();
+      throw error;
+    }
     sink.onClosed(() => this.end());
+  }
+
+  #flip(): void {
+    this.#hasFlipped = true;
+    this.#wake();
+  }
+
+  #listen(areAll: boolean): void {
+    if (this.#hasBegun) return this.#flip();
+    this.#areListening = areAll;
+    if (areAll) this.#wake();
+  }
+
+  /** Resolves when all nodes listen, or after some time: a search that begins then finds what has flipped before. */
+  async begin(): Promise<void> {
+    if (!this.#areListening && !this.isEnded) await this.#sleep(listenWaitMs);
+    this.#hasBegun = true;
+    this.#hasFlipped = false;
+    this.#startedMs = performance.now();
+  }
+
+  /** As if something flipped then, unless something does before. */
+  flipAfter(timeMs: number): void {
+    this.#later.cancel();
+    this.#later = callAfter(timeMs, () => this.#flip());
   }
 
   /** Resolves after the next flip, or after one since the last call; with false when the stream has ended. */
@@ -151,6 +223,7 @@ class Flips {
     while (!this.#hasFlipped && !this.isEnded) await this.#sleep(undefined);
     for (let leftMs = this.#leftMs; leftMs > 0 && !this.isEnded; leftMs = this.#leftMs) await this.#sleep(leftMs);
     this.#hasFlipped = false;
+    this.#later.cancel();
     this.#startedMs = performance.now();
     return !this.isEnded;
   }
@@ -162,7 +235,8 @@ class Flips {
   end(): void {
     this.isEnded = true;
     this.#lifetime.cancel();
-    this.#watchers.delete(this.#watcher);
+    this.#later.cancel();
+    this.#unwatch();
     this.#wake();
   }
 

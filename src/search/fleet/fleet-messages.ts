@@ -4,8 +4,10 @@ import { TrawlError } from "../../base/errors.js";
 import { isObject } from "../../base/is-object.js";
 import { partitionsMax } from "../../catalog/partitions.js";
 import { fileKinds } from "../../model/file-kind.js";
+import type { BaseRevisions } from "../../model/match-change.js";
 import type { SearchRequest } from "../../model/search-request.js";
 import type { Omission, ReceiptRepository } from "../../model/stream-events.js";
+import type { Viewer } from "../../model/viewer.js";
 import type { FoundCommit } from "../../protocol/commit-page.js";
 import type { Lane } from "../../protocol/messages.js";
 import { markBytes, marksMax, secretBytes, type Tally } from "../../protocol/result-batch.js";
@@ -28,21 +30,25 @@ import {
   word,
   unfit,
 } from "../../wire/shapes.js";
+import type { FoundChanges } from "../source/found-changes.js";
+import type { ReceiptPart } from "../source/receipt-part.js";
 import type { PinnedRevision } from "../source/search-fleet.js";
 import { frameLimits } from "../../wire/frames.js";
 import type { Listed, SearchPart } from "../source/search-part.js";
-import { searchPlan, searchRequest } from "./plan-shape.js";
+import { searchPlan, searchRequest, searchViewer } from "./plan-shape.js";
 import { type OrderKey, sections } from "./result-order.js";
 
 /**
  * What is said over a channel of one search.
  *
- *     coordinator → leaf    ask (body: Asked), pins*, known*, sent*, go, share, (claimed*, again)*, credit*, late*, stop
- *     leaf → coordinator    prepared, rankable, (batch | found | commits | turn | state)*, end; or failed, or refused before end
+ *     coordinator → leaf    ask (body: Asked), base*, pins*, known*, sent*, go, share, (claimed*, again)*, credit*, late*, stop
+ *     leaf → coordinator    prepared, rankable, (batch | found | commits | turn | state)*, changes*, covered*, end;
+ *                           or failed, or refused before end
  *
- * Or, between nodes that should have the same repositories: `compare`, and `holds`.
+ * Or, between nodes that should have the same repositories: `compare`, and `holds`. Or of streams that wait for changes:
+ * (`watch` | `unwatch`)*, and `flipped`*.
  *
- * The leaf chooses its repositories for `ask`, when it has all `pins` that were announced, says what it has chosen, and searches
+ * The leaf chooses its repositories for `ask`, when it has all of `base` and `pins` that was announced, says what it has chosen, and searches
  * after `go`, which may follow at once.
  * If its results are ranked, it says how many shards it would rank, and does it when it knows how many all nodes rank. Results
  * say where in the order of all nodes they are. After `again` the leaf says `restarted`, and searches again what the coordinator
@@ -76,6 +82,21 @@ export const pinnedUnitsMax = 4 * 1024 * 1024;
 /** Repositories and directories that another node has found, and UTF-16 units of all of them. */
 export const knownCountMax = 100_000;
 export const knownUnitsMax = 8 * 1024 * 1024;
+
+/** Repositories and revisions of an earlier search, and UTF-16 units of all of them. */
+export const baseCountMax = 100_000;
+export const baseUnitsMax = 16 * 1024 * 1024;
+
+/** Changed revisions that a leaf tells, and UTF-16 units of all of them. */
+export const changesCountMax = 100_000;
+export const changesUnitsMax = 16 * 1024 * 1024;
+
+/**
+ * Repositories of which a leaf tells what it has covered, so that changes since then can be searched for: by the id of a receipt, or by
+ * whoever has said so. Of all leaves of a search, `base` is also the most revisions that are kept, and UTF-16 units those of all.
+ */
+export const coveredCountMax = { receipt: 1_000, base: baseCountMax } as const;
+export const coveredUnitsMax = baseUnitsMax;
 
 /** In one message. */
 const pinsCountMax = 1_000;
@@ -137,6 +158,8 @@ export const askHead = object({
   isOnly: optional(flag),
   /** Whether results need marks, because another node could go on behind them. */
   hasMarks: flag,
+  /** The number of the first change, if changes since an earlier search are searched for: what that has covered follows. */
+  sideFrom: optional(natural),
   /** Revisions of which results are known already, from another leaf: they follow. */
   pinnedCount: atMost(pinnedCountMax),
   /** Repositories and directories that are results already: they follow. */
@@ -146,6 +169,141 @@ export const askHead = object({
   /** What the whole search shows, of which another leaf has sent a part: both keep the same ranked documents. */
   rankedMatchesMax: optional(natural),
 });
+
+/** The body has repositories of the earlier search with their revisions, as `v8.serialize` writes them; the last one has none. */
+export const baseHead = object({ kind: choice(["base"]), isLast: flag });
+
+const basePiece = list(tuple(name, list(tuple(name, text(64)), baseCountMax)), pinsCountMax);
+
+/** The bodies of messages. What has many revisions is in several of them. */
+export function* writeBase(base: BaseRevisions): Generator<Uint8Array, void> {
+  let [piece, units]: [[string, [string, string][]][], number] = [[], 0];
+  for (const [repository, revisions] of base) {
+    let list: [string, string][] = [];
+    piece.push([repository, list]);
+    units += repository.length;
+    for (const [revision, commit] of revisions) {
+      if (units > pinsUnitsMax) {
+        yield serialize(piece);
+        list = [];
+        [piece, units] = [[[repository, list]], repository.length];
+      }
+      list.push([revision, commit]);
+      units += revision.length + commit.length;
+    }
+    if (piece.length < pinsCountMax && units <= pinsUnitsMax) continue;
+    yield serialize(piece);
+    [piece, units] = [[], 0];
+  }
+  if (piece.length > 0) yield serialize(piece);
+}
+
+/** UTF-16 units of all of it, and revisions. */
+export function sizeOfBase(base: BaseRevisions): { readonly units: number; readonly revisionCount: number } {
+  let [units, revisionCount] = [0, 0];
+  for (const [repository, revisions] of base) {
+    units += repository.length;
+    revisionCount += revisions.size;
+    for (const [revision, commit] of revisions) units += revision.length + commit.length;
+  }
+  return { units, revisionCount };
+}
+
+/** What an earlier search has covered, as it arrives. */
+export class BaseReader {
+  readonly #base = new Map<string, Map<string, string>>();
+  #revisionCount = 0;
+  #units = 0;
+  isComplete = false;
+
+  get base(): BaseRevisions {
+    return this.#base;
+  }
+
+  /** Throws `bad-request`. */
+  add(isLast: boolean, body: Uint8Array): void {
+    this.isComplete = isLast;
+    if (isLast) return;
+    for (const [repository, revisions] of basePiece(deserialize(body), "base")) {
+      const known = this.#base.get(repository) ?? new Map<string, string>();
+      this.#base.set(repository, known);
+      this.#units += repository.length;
+      this.#revisionCount += revisions.length;
+      for (const [revision, commit] of revisions) {
+        known.set(revision, commit);
+        this.#units += revision.length + commit.length;
+      }
+    }
+    if (this.#base.size > baseCountMax || this.#revisionCount > baseCountMax || this.#units > 2 * baseUnitsMax)
+      throw new TrawlError("bad-request", "more revisions of an earlier search than one may have, or longer ones");
+  }
+}
+
+/** Bodies of messages that several leaves are told: each is made once, when the first leaf is told it. */
+export class SharedBodies {
+  readonly #made: Uint8Array[] = [];
+  readonly #rest: Iterator<Uint8Array, void>;
+
+  constructor(bodies: Iterator<Uint8Array, void>) {
+    this.#rest = bodies;
+  }
+
+  *all(): Generator<Uint8Array, void> {
+    for (let i = 0; ; i++) {
+      if (i === this.#made.length) {
+        const { done, value } = this.#rest.next();
+        if (done === true) return;
+        this.#made.push(value);
+      }
+      yield this.#made[i];
+    }
+  }
+}
+
+/** What an earlier search has covered, as one source is told it. */
+export interface ToldBase {
+  /** Complete when all bodies were made. */
+  readonly revisions: BaseRevisions;
+  /** Of the messages that tell it; undefined after a step that has made none. */
+  bodies(): Iterable<Uint8Array | undefined>;
+}
+
+/** Repositories that are divided in one step. */
+const dividedCount = 4_000;
+
+/**
+ * As so many sources are told it: each repository only the one that has it, whose number `findSource` returns; undefined for one that any of
+ * them may have, and -1 for one that none of them has. Without `findSource`, all are told everything.
+ */
+export function divideBase(
+  base: BaseRevisions,
+  sourceCount: number,
+  findSource: ((repository: string) => number | undefined) | undefined,
+): readonly ToldBase[] {
+  if (findSource === undefined || sourceCount === 1) {
+    const shared = new SharedBodies(writeBase(base));
+    return Array.from({ length: sourceCount }, () => ({ revisions: base, bodies: () => shared.all() }));
+  }
+  const parts = Array.from({ length: sourceCount }, () => new Map<string, ReadonlyMap<string, string>>());
+  // Whoever is told first divides it, and the others what is left.
+  const rest = base.entries();
+  const divideSome = (): boolean => {
+    for (let i = 0; i < dividedCount; i++) {
+      const { done, value } = rest.next();
+      if (done === true) return false;
+      const source = findSource(value[0]);
+      for (const part of source === undefined ? parts : parts.slice(source, source + 1)) part.set(...value);
+    }
+    return true;
+  };
+  return parts.map((part) => ({
+    revisions: part,
+    *bodies() {
+      while (divideSome()) yield undefined;
+      yield* writeBase(part);
+    },
+  }));
+}
 
 /** The body has revisions to pin, as `v8.serialize` writes them. */
 export const pinsHead = object({ kind: choice(["pins"]) });
@@ -346,10 +504,17 @@ const omission = object({
   detail: optional(sentence),
 }) as unknown as Shape<Omission>;
 
+/** "" for no commit. */
+const commit: Shape<string> = (value, place) => {
+  const oid = text(64)(value, place);
+  if (!/^(?:[0-9a-f]{40}|[0-9a-f]{64}|)$/.test(oid)) throw unfit(place, "the id of a commit");
+  return oid;
+};
+
 const receiptRepository: Shape<ReceiptRepository> = object({
   repository: name,
   generation: natural,
-  revisions: list(object({ revision: name, commit: text(64) }), optionsMax),
+  revisions: list(object({ revision: name, commit }), optionsMax),
 });
 
 const digest = tuple(word, word, word, word, word);
@@ -483,7 +648,54 @@ export type Holdings = Omit<Shaped<typeof holdsHead>, "kind">;
 
 export const compareHead = object({ kind: choice(["compare"]) });
 
-const endHead = object({ kind: choice(["end"]), counts, part, receipt: optional(receipt) });
+/** Revisions that are at other commits than in the base, in the order of their numbers. */
+const changesHead = object({
+  kind: choice(["changes"]),
+  /** Repository, its name, revision, earlier commit, commit, and whether the earlier one does not exist any more. */
+  items: list(tuple(natural, name, name, commit, commit, flag), wireNamesMax),
+  /** Then the body has a bit for each repository of the base: whether this leaf has chosen it. */
+  isLast: flag,
+});
+export type WireChange = Shaped<typeof changesHead>["items"][number];
+
+/** What the leaf has covered: a part of the list of its receipt, which is complete if `end` says so. */
+const coveredHead = object({ kind: choice(["covered"]), items: list(receiptRepository, wireNamesMax) });
+
+/** Streams of one node that wait for changes at another one: more than its clients may have. */
+export const watchersMax = 1_024;
+
+/** The streams of the coordinator that wait, and that these repositories may concern. */
+const flippedHead = object({ kind: choice(["flipped"]), numbers: list(natural, watchersMax) });
+
+/** A stream of the coordinator waits for changes: the body has its viewer, as `v8.serialize` writes it. */
+export const watchHead = object({ kind: choice(["watch"]), number: natural });
+export const unwatchHead = object({ kind: choice(["unwatch"]), number: natural });
+
+/** Throws `bad-request` or `content-too-large` for a viewer that cannot be told to other nodes. */
+export function writeViewer(viewer: Viewer): Uint8Array {
+  const body = serialize(searchViewer({ ...viewer, credential: undefined }, "viewer"));
+  const { bodyBytesMax } = frameLimits;
+  if (body.length > bodyBytesMax)
+    throw new TrawlError(
+      "content-too-large",
+      `other nodes of the fleet cannot be told who waits for changes: with the names of the organizations and repositories of the user it takes ${body.length} bytes, and may take ${bodyBytesMax}: use a user of fewer organizations`,
+    );
+  return body;
+}
+
+/** Throws `bad-request`. */
+export function readViewer(body: Uint8Array): Viewer {
+  return searchViewer(deserialize(body), "viewer");
+}
+
+const endHead = object({
+  kind: choice(["end"]),
+  counts,
+  part,
+  receipt: optional(receipt),
+  /** Whether it has told all that the receipt covers. */
+  hasToldCovered: optional(flag),
+});
 
 const fromLeaf = {
   prepared: preparedHead,
@@ -497,12 +709,16 @@ const fromLeaf = {
   refused: refusedHead,
   failed: failedHead,
   holds: holdsHead,
+  changes: changesHead,
+  covered: coveredHead,
+  flipped: flippedHead,
   end: endHead,
 } as const;
 
 const fromCoordinator = {
   compare: compareHead,
   ask: askHead,
+  base: baseHead,
   pins: pinsHead,
   known: knownHead,
   sent: sentHead,
@@ -513,6 +729,8 @@ const fromCoordinator = {
   credit: creditHead,
   late: lateHead,
   stop: stopHead,
+  watch: watchHead,
+  unwatch: unwatchHead,
 } as const;
 
 type MessageOf<Table extends Readonly<Record<string, Shape<unknown>>>> = {
@@ -586,6 +804,67 @@ export function cutReceipt(whole: WireReceipt): WireReceipt {
     repositories: { count, items: repositories },
     groups: whole.groups.map((group) => ({ ...group, items: cutter.cut(group.items, wireReceiptItemsMax) })),
   };
+}
+
+/** Changes in messages: those of one have so many units. Throws `overloaded` if they are more than a leaf may tell. */
+export function* cutChanges(
+  { changes, basesGone }: FoundChanges,
+  idBase: number,
+): Generator<readonly WireChange[], void> {
+  if (changes.length > changesCountMax)
+    throw new TrawlError(
+      "overloaded",
+      `it has ${changes.length} changed revisions, and may tell of ${changesCountMax}`,
+    );
+  const gone = new Set(basesGone);
+  let [items, units, allUnits]: [WireChange[], number, number] = [[], 0, 0];
+  for (const change of changes) {
+    const { repository, revision, base = "", commit: now = "" } = change;
+    items.push([idBase + repository.id, repository.name, revision, base, now, gone.has(change)]);
+    units += repository.name.length + revision.length + base.length + now.length;
+    if (items.length < wireNamesMax && units < listUnitsMax) continue;
+    allUnits += units;
+    yield items;
+    [items, units] = [[], 0];
+  }
+  if (allUnits + units > changesUnitsMax)
+    throw new TrawlError("overloaded", "the names of its changed revisions are longer than it may tell");
+  yield items;
+}
+
+/**
+ * What a receipt covers, in messages: those of one have so many units. Returns false if not all of it may be told; then what was told
+ * before is worth nothing.
+ */
+export function* cutCovered(receipt: ReceiptPart, countMax: number): Generator<readonly ReceiptRepository[], boolean> {
+  const { count } = receipt.repositories(0, 0);
+  if (count > countMax) return false;
+  let [items, units]: [ReceiptRepository[], number] = [[], 0];
+  for (let from = 0; from < count; from += coveredStep) {
+    for (const item of receipt.repositories(from, coveredStep).items) {
+      const itemUnits = unitsIn(item);
+      if (itemUnits > messageUnitsMax || item.revisions.length > optionsMax) return false;
+      if (items.length > 0 && units + itemUnits > messageUnitsMax) {
+        yield items;
+        [items, units] = [[], 0];
+      }
+      items.push(item);
+      units += itemUnits;
+    }
+    if (items.length + coveredStep <= wireNamesMax) continue;
+    yield items;
+    [items, units] = [[], 0];
+  }
+  if (items.length > 0) yield items;
+  return true;
+}
+
+/** Repositories of which a receipt is asked at once. */
+const coveredStep = 100;
+
+/** UTF-16 units that a repository takes of those that all leaves may tell. */
+export function unitsOfCovered({ repository, revisions }: ReceiptRepository): number {
+  return revisions.reduce((sum, { revision, commit: oid }) => sum + revision.length + oid.length, repository.length);
 }
 
 /** As much of the lists of a part as crosses. */

@@ -3,6 +3,7 @@ import { errorMessage } from "../../base/errors.js";
 import type { Metrics } from "../../base/metrics.js";
 import { resultWhileYielding } from "../../base/yielding.js";
 import type { SearchRequest } from "../../model/search-request.js";
+import type { Viewer } from "../../model/viewer.js";
 import { windowBytesMax } from "../../wire/connection.js";
 import type { FrameReceiver } from "../../wire/frame-channel.js";
 import { type NodeAddress, NodeClient } from "../../wire/node-client.js";
@@ -11,6 +12,7 @@ import type { SearchSource, SourcedSearch, SourceRoot } from "../source/search-s
 import { leafCredit, openGroups, requireSpreadable, type SourceGroup } from "./fleet-sources.js";
 import { LeafServer, type LeafServerSettings } from "./leaf-server.js";
 import type { Channel } from "./local-channel.js";
+import { FleetFlips } from "./node-flips.js";
 import { compareWithPeers, holdingsInSteps, ReplicaDifferences } from "./replica-check.js";
 import type { RemoteNode } from "./remote-source.js";
 
@@ -38,6 +40,7 @@ export class FleetNodes implements SearchFleet {
   readonly #groups: readonly (readonly number[])[];
   /** Index of this node. */
   readonly #own: number;
+  readonly #flips = new FleetFlips();
   readonly idBase: number;
   readonly #differences: ReplicaDifferences;
   #comparing: PendingCall | undefined;
@@ -61,6 +64,8 @@ export class FleetNodes implements SearchFleet {
         ? new NodeClient(node, identity, version, log, isReplaceable, onConnection, windowBytes)
         : undefined;
     });
+    for (const [i, client] of this.#clients.entries())
+      if (client !== undefined) this.#flips.add(nodes[i].name, client.open.bind(client));
     const names = others.map(({ name }) => name);
     this.#server = new LeafServer(settings, () => names, names.length, this.idBase);
   }
@@ -105,6 +110,7 @@ export class FleetNodes implements SearchFleet {
   async stop(): Promise<void> {
     this.#comparing?.cancel();
     this.#server.refuseAll();
+    this.#flips.close();
     for (const client of this.#clients) client?.close();
     await this.#server.stop();
   }
@@ -131,6 +137,10 @@ export class FleetNodes implements SearchFleet {
     requireSpreadable(request);
   }
 
+  watchFlips(viewer: Viewer, onFlip: () => void, onListening: (areAll: boolean) => void): () => void {
+    return this.#flips.watch(viewer, onFlip, onListening);
+  }
+
   /** Its repositories have ids from its own number on. */
   #toRemote(i: number): Pick<RemoteNode, "name" | "mayHave"> {
     const idBase = i * nodeIdSpan;
@@ -148,6 +158,7 @@ export class FleetNodes implements SearchFleet {
       log,
       onFailover: () => metrics.fleetFailovers.inc(),
       findOwner: (repository) => (here.has(repository) ? `node ${identity.node}` : undefined),
+      places: undefined,
     });
   }
 }

@@ -5,9 +5,9 @@ import type { SearchRequest } from "../../model/search-request.js";
 import { secretBytes } from "../../protocol/result-batch.js";
 import { creditBytes, isRanked, isShared } from "../limits/search-limits.js";
 import type { SearchSource, SourcedSearch, SourceRoot } from "../source/search-source.js";
-import { writeAsked } from "./fleet-messages.js";
+import { baseCountMax, baseUnitsMax, divideBase, sizeOfBase, writeAsked } from "./fleet-messages.js";
 import type { AskedPartitions } from "./leaf-search.js";
-import { type RemoteNode, RemoteSource } from "./remote-source.js";
+import { type RemoteNode, RemoteSource, type RepositoryPlaces } from "./remote-source.js";
 import { type OrderKey, ResultOrder, sections } from "./result-order.js";
 import { SharedContents } from "./shared-contents.js";
 
@@ -30,6 +30,8 @@ export interface GroupServices {
   readonly onFailover: () => void;
   /** The node on which a repository is known to be before any node has told; undefined for none. */
   readonly findOwner: (repository: string) => string | undefined;
+  /** Where repositories are, in the order of the groups; undefined if nobody knows before nodes have told. */
+  readonly places: RepositoryPlaces | undefined;
 }
 
 /** The sources of a search on several nodes: one for each group, in this order. */
@@ -37,7 +39,7 @@ export function openGroups(
   search: SourcedSearch,
   root: SourceRoot,
   groups: readonly SourceGroup[],
-  { log, onFailover, findOwner }: GroupServices,
+  { log, onFailover, findOwner, places }: GroupServices,
 ): readonly SearchSource[] {
   const owners = new Map<string, string>();
   const claim = (repository: string, claimer: string): string => {
@@ -47,9 +49,15 @@ export function openGroups(
   };
   const { plan, request, limits } = search;
   const { lane, timeoutsMs, isSuggestible } = limits;
+  const { since } = request;
   const asked = writeAsked({
     plan,
-    request: { ...request, origin: undefined, viewer: { ...request.viewer, credential: undefined } },
+    request: {
+      ...request,
+      since: undefined,
+      origin: undefined,
+      viewer: { ...request.viewer, credential: undefined },
+    },
     lane,
     timeoutsMs,
     isSuggestible,
@@ -65,13 +73,17 @@ export function openGroups(
     order: new ResultOrder(firstPlace(search), isShared(limits), () => root.listener.advanced(), rankWaitsMs),
     heads: { byteCount: 0, tallied: undefined },
     contents: search.claims && new SharedContents(search.claims),
+    covered: { count: 0, units: 0 },
+    places,
     asked,
     log,
     onFailover,
   };
+  const bases = since && divideBase(since, groups.length, places && ((repository) => places.find(repository)));
   const sources: SearchSource[] = [];
   try {
-    for (const { nodes, partitions } of groups) sources.push(new RemoteSource(search, root, nodes, shared, partitions));
+    for (const [i, { nodes, partitions }] of groups.entries())
+      sources.push(new RemoteSource(search, root, nodes, shared, partitions, bases?.[i]));
   } catch (error) {
     for (const source of sources) source.release();
     throw error;
@@ -90,15 +102,18 @@ function firstPlace({ plan, limits }: SourcedSearch): OrderKey {
   return [hasRepositories || isRanked(plan, limits) ? sections.repositories : sections.others];
 }
 
-/** Throws `not-implemented` for what several nodes cannot answer yet as one would. */
+/** Throws `not-implemented` for what several nodes cannot answer yet as one would, and `content-too-large` for what they cannot be told. */
 export function requireSpreadable({ since, patterns }: SearchRequest): void {
-  if (since !== undefined) throw unavailable("since and watch are");
-  if (patterns !== undefined) throw unavailable("patterns are");
-}
-
-function unavailable(subject: string): TrawlError {
-  return new TrawlError(
-    "not-implemented",
-    `${subject} not available where the repositories are on several nodes: search without, or ask a host that has all of them`,
-  );
+  if (patterns !== undefined)
+    throw new TrawlError(
+      "not-implemented",
+      "patterns are not available where the repositories are on several nodes: search without, or ask a host that has all of them",
+    );
+  if (since === undefined) return;
+  const { units, revisionCount } = sizeOfBase(since);
+  if (Math.max(since.size, revisionCount) > baseCountMax || units > baseUnitsMax)
+    throw new TrawlError(
+      "content-too-large",
+      `since: other nodes of the fleet cannot be told what the earlier search covered: ${since.size} repositories and ${revisionCount} revisions with names of ${units} characters; they may be told ${baseCountMax} of each and ${baseUnitsMax} characters: choose fewer repositories`,
+    );
 }

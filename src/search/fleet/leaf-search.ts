@@ -23,7 +23,11 @@ import type { ReceiptPart } from "../source/receipt-part.js";
 import type { ChosenHere, LeafServices, PinnedRevision } from "../source/search-fleet.js";
 import {
   type Asked,
+  BaseReader,
   claimedKeysMax,
+  coveredCountMax,
+  cutChanges,
+  cutCovered,
   type CoordinatorMessage,
   CommitsWriter,
   cutNames,
@@ -48,6 +52,7 @@ import {
   writeTally,
 } from "./fleet-messages.js";
 import type { Channel } from "./local-channel.js";
+import { LeafFlips } from "./node-flips.js";
 import { holdingsInSteps } from "./replica-check.js";
 import { historyKey, type OrderKey, rankedKey, repositoryKey, sections } from "./result-order.js";
 
@@ -74,8 +79,8 @@ export interface LeafEnvironment {
   /** Is added to ids of repositories. */
   readonly idBase: number;
   readonly log: Log;
-  /** Throws `not-found` if this node does not have all of these partitions. Absent where nodes have repositories of their own. */
-  readonly requirePartitions?: ((partitions: AskedPartitions, coordinator: string) => void) | undefined;
+  /** Absent where nodes have repositories of their own. */
+  readonly requirePartitions?: RequirePartitions | undefined;
 }
 
 /** Of the marks of all searches for other nodes. */
@@ -85,6 +90,9 @@ let sentBytes = 0;
 const elsewhere = [0, 0] as const;
 /** Those that are to be searched, and how many there are. */
 export type AskedPartitions = NonNullable<Extract<CoordinatorMessage, { kind: "ask" }>["partitions"]>;
+
+/** Throws `not-found` if this node does not have all of these partitions, or own them if changes are searched for. */
+export type RequirePartitions = (partitions: AskedPartitions, coordinator: string, areChanges: boolean) => void;
 
 /** What the coordinator lets a leaf count and show. */
 type Grant = Pick<Extract<CoordinatorMessage, { kind: "go" }>, "matchCountMax" | "displayCountMax" | "optionsMax">;
@@ -111,6 +119,10 @@ export class LeafSearch implements FrameReceiver {
   /** Whether no search is wanted, but what this node has. */
   #isComparing = false;
   #ask: Extract<CoordinatorMessage, { kind: "ask" }> | undefined;
+  /** Streams of the coordinator that wait for changes; undefined for a search. */
+  #flips: LeafFlips | undefined;
+  /** What an earlier search has covered; undefined unless changes since then are searched for. */
+  #base: BaseReader | undefined;
   /** Revisions of which another leaf has sent results. */
   readonly #pinned: PinnedRevision[] = [];
   #pinnedUnits = 0;
@@ -154,6 +166,8 @@ export class LeafSearch implements FrameReceiver {
   #costBefore: Pick<LeafCounts, "scannedKib" | "workerTenths"> = this.#lastCost;
   /** Called when the search has ended, and holds nothing any more. */
   onEnd: () => void = () => undefined;
+  /** Called when it turns out to be no search: streams of the coordinator wait for changes. */
+  onWait: () => void = () => undefined;
 
   constructor(channel: () => Channel, environment: LeafEnvironment) {
     this.#channel = channel;
@@ -177,19 +191,31 @@ export class LeafSearch implements FrameReceiver {
   frame({ head, body }: Frame): void {
     const message = toCoordinatorMessage(head);
     switch (message.kind) {
+      case "watch":
+      case "unwatch":
+        assertTurn(this.#flips !== undefined || this.#isUnused, message.kind);
+        this.#askWait.cancel();
+        if (this.#flips === undefined) this.onWait();
+        this.#flips ??= new LeafFlips(this.#environment.searcher, (numbers) =>
+          this.#send({ kind: "flipped", numbers }),
+        );
+        return this.#flips.take(message, body);
       case "compare":
-        assertTurn(this.#asked === undefined && !this.#isComparing, "compare");
+        assertTurn(this.#isUnused, "compare");
         this.#isComparing = true;
         this.#askWait.cancel();
         return void this.#compare();
       case "ask":
-        assertTurn(this.#asked === undefined && !this.#isComparing, "ask");
+        assertTurn(this.#isUnused, "ask");
         this.#askWait.cancel();
         this.#ask = message;
         this.#asked = readAsked(body);
+        if (message.sideFrom !== undefined) this.#base = new BaseReader();
         if (!this.#reserveSent(message.sentCount))
           return this.#fail("too many searches go on there behind those of other nodes already");
         return this.#prepareIfTold(this.#asked);
+      case "base":
+        return this.#addBase(message.isLast, body);
       case "pins":
         return this.#addPins(body);
       case "known":
@@ -232,14 +258,29 @@ export class LeafSearch implements FrameReceiver {
     }
   }
 
-  /** Whether all revisions to pin have come. */
+  /** Whether the coordinator has not said yet what the channel is for. */
+  get #isUnused(): boolean {
+    return this.#asked === undefined && !this.#isComparing && this.#flips === undefined;
+  }
+
+  /** Whether all that the choice of repositories depends on has come. */
   get #isTold(): boolean {
-    return this.#pinned.length === this.#ask?.pinnedCount;
+    return this.#pinned.length === this.#ask?.pinnedCount && this.#base?.isComplete !== false;
+  }
+
+  #addBase(isLast: boolean, body: Uint8Array): void {
+    const [asked, base] = [this.#asked, this.#base];
+    assertTurn(asked !== undefined && base?.isComplete === false, "base");
+    base.add(isLast, body);
+    if (!isLast) return;
+    this.#asked = { ...asked, request: { ...asked.request, since: base.base } };
+    this.#prepareIfTold(this.#asked);
   }
 
   #addPins(body: Uint8Array): void {
     const [asked, pins] = [this.#asked, readPins(body)];
-    assertTurn(asked !== undefined && !this.#isTold && pins.length > 0, "pins");
+    const isExpected = asked !== undefined && this.#base?.isComplete !== false && !this.#isTold && pins.length > 0;
+    assertTurn(isExpected, "pins");
     this.#pinnedUnits += pins.reduce((sum, pin) => sum + unitsOfPin(pin), 0);
     if (this.#pinned.length + pins.length > (this.#ask?.pinnedCount ?? 0) || this.#pinnedUnits > pinnedUnitsMax)
       throw new TrawlError("bad-request", "more pinned revisions than were announced, or longer ones");
@@ -293,6 +334,7 @@ export class LeafSearch implements FrameReceiver {
 
   closed(): void {
     this.#askWait.cancel();
+    this.#flips?.end();
     this.#isClosed = true;
     if (this.#running !== undefined) this.#abandon(this.#running);
     this.#settle();
@@ -325,7 +367,8 @@ export class LeafSearch implements FrameReceiver {
       const partitions = this.#ask?.partitions;
       if ((partitions === undefined) !== (requirePartitions === undefined))
         throw new TrawlError("bad-request", "nodes have repositories of their own, or partitions");
-      if (partitions !== undefined) requirePartitions?.(partitions, this.#environment.coordinator);
+      if (partitions !== undefined)
+        requirePartitions?.(partitions, this.#environment.coordinator, request.since !== undefined);
       const numbers = partitions?.numbers;
       const chosen = await searcher.chooseHere(plan, request, timeoutMs, isWanted, this.#pinned, numbers);
       this.#isPreparing = false;
@@ -411,7 +454,7 @@ export class LeafSearch implements FrameReceiver {
     const startedMs = performance.now();
     // A batch that is larger than the credit would be sent all the same, and the coordinator holds it.
     const batchBytesMax = Math.max(batchBytesMin, Math.floor(ask.creditBytes / 2));
-    const { rankedMatchesMax } = ask;
+    const { rankedMatchesMax, sideFrom } = ask;
     const search = {
       request,
       plan,
@@ -422,6 +465,7 @@ export class LeafSearch implements FrameReceiver {
       marks,
       batchBytesMax,
       rankedMatchesMax,
+      sideFrom,
     };
     const isCurrent = (): boolean => this.#running === running;
     const root = {
@@ -451,10 +495,13 @@ export class LeafSearch implements FrameReceiver {
       if (this.#running === running) {
         const late: LateQueries = this.#late;
         const receipt = this.#asked?.request.receipt === "none" ? undefined : await source.receipt(late);
+        const hasToldCovered = receipt && (await this.#tellCovered(running, receipt));
+        await this.#tellChanges(running);
         if (this.#running === running) {
           source.finish();
           const part = cutPart(source.part(late, true));
-          this.#send({ kind: "end", counts: this.#counts(), part, receipt: receipt && writeReceipt(receipt) });
+          const written = receipt && writeReceipt(receipt);
+          this.#send({ kind: "end", counts: this.#counts(), part, receipt: written, hasToldCovered });
           this.#hasEnded = true;
         }
       }
@@ -468,6 +515,29 @@ export class LeafSearch implements FrameReceiver {
     source.release();
     this.#runCount--;
     this.#settle();
+  }
+
+  /** In steps, because there may be many. Resolves with whether it has told all. */
+  #tellCovered(running: Running, receipt: ReceiptPart): Promise<boolean> {
+    const { since, isBase } = this.#asked?.request ?? {};
+    const countMax = since === undefined && isBase !== true ? coveredCountMax.receipt : coveredCountMax.base;
+    return resultWhileYielding(
+      sendInSteps(cutCovered(receipt, countMax), (items) => this.#tell(running, { kind: "covered", items })),
+    );
+  }
+
+  async #tellChanges(running: Running): Promise<void> {
+    const { changes } = running.source;
+    if (changes === undefined || this.#running !== running) return;
+    const pieces = cutChanges(changes, this.#environment.idBase);
+    await resultWhileYielding(
+      sendInSteps(pieces, (items) => this.#tell(running, { kind: "changes", items, isLast: false })),
+    );
+    this.#tell(running, { kind: "changes", items: [], isLast: true }, changes.kept);
+  }
+
+  #tell(running: Running, message: LeafMessage, body?: Uint8Array): void {
+    if (this.#running === running) this.#send(message, body);
   }
 
   #stopRunning({ control, source, stop }: Running): void {
@@ -716,6 +786,19 @@ export class LeafSearch implements FrameReceiver {
     if (!isParked && !this.#running.source.isActive && this.unreadBytes > 0) return;
     this.#sentState = text;
     this.#send(state);
+  }
+}
+
+/** Sends each piece in a step of its own. */
+function* sendInSteps<Piece, Result>(
+  pieces: Generator<Piece, Result>,
+  send: (piece: Piece) => void,
+): Generator<void, Result> {
+  for (;;) {
+    const next = pieces.next();
+    if (next.done === true) return next.value;
+    send(next.value);
+    yield;
   }
 }
 

@@ -4,7 +4,7 @@ import type { FrameReceiver } from "../../wire/frame-channel.js";
 import type { NodeIdentity } from "../../wire/identity.js";
 import { NodeServer } from "../../wire/node-server.js";
 import type { LeafServices } from "../source/search-fleet.js";
-import { type AskedPartitions, LeafSearch } from "./leaf-search.js";
+import { LeafSearch, type RequirePartitions } from "./leaf-search.js";
 import { type Channel, LocalChannel } from "./local-channel.js";
 
 /** Searches for other nodes at the same time. */
@@ -27,8 +27,10 @@ export class LeafServer {
   readonly #settings: LeafServerSettings;
   readonly #server: NodeServer;
   readonly #leaves = new Set<LeafSearch>();
+  /** Those at which streams of other nodes wait. */
+  readonly #waiting = new Set<LeafSearch>();
   readonly #idBase: number;
-  readonly #requirePartitions: ((partitions: AskedPartitions, coordinator: string) => void) | undefined;
+  readonly #requirePartitions: RequirePartitions | undefined;
 
   /** `nodes` are the names of those that may connect, at any time; up to `nodesMax`. `idBase` is added to ids of repositories. */
   constructor(
@@ -36,7 +38,7 @@ export class LeafServer {
     nodes: () => readonly string[],
     nodesMax: number,
     idBase: number,
-    requirePartitions?: (partitions: AskedPartitions, coordinator: string) => void,
+    requirePartitions?: RequirePartitions,
   ) {
     const { identity, version, log } = settings;
     this.#settings = settings;
@@ -57,9 +59,17 @@ export class LeafServer {
     const { metrics } = this.#settings;
     this.#leaves.add(leaf);
     metrics.fleetSearchesRunning.set(this.#leaves.size);
-    leaf.onEnd = () => {
+    const remove = (): void => {
       this.#leaves.delete(leaf);
       metrics.fleetSearchesRunning.set(this.#leaves.size);
+    };
+    leaf.onEnd = () => {
+      this.#waiting.delete(leaf);
+      remove();
+    };
+    leaf.onWait = () => {
+      this.#waiting.add(leaf);
+      remove();
     };
     if (this.#leaves.size > leafSearchesMax)
       queueMicrotask(() => leaf.refuse(`it has ${leafSearchesMax} searches for others`));
@@ -92,9 +102,9 @@ export class LeafServer {
     return this.#server.start(this.#settings.listenHost, this.#settings.listenPort);
   }
 
-  /** Ends the searches that run for others. */
+  /** Ends the searches that run for others, and tells their streams nothing more. */
   refuseAll(): void {
-    for (const leaf of [...this.#leaves]) leaf.refuse("it is stopping");
+    for (const leaf of [...this.#leaves, ...this.#waiting]) leaf.refuse("it is stopping");
   }
 
   stop(): Promise<void> {

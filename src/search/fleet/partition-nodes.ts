@@ -4,6 +4,7 @@ import { hashText, mixBits } from "../../base/text.js";
 import type { Metrics } from "../../base/metrics.js";
 import type { Partitions } from "../../catalog/partitions.js";
 import type { SearchRequest } from "../../model/search-request.js";
+import type { Viewer } from "../../model/viewer.js";
 import { windowBytesMax } from "../../wire/connection.js";
 import type { FrameReceiver } from "../../wire/frame-channel.js";
 import { closedFrameChannel, type NodeAddress, NodeClient } from "../../wire/node-client.js";
@@ -12,9 +13,10 @@ import { searchesHistory } from "../history/history-choice.js";
 import type { SearchFleet } from "../source/search-fleet.js";
 import type { SearchSource, SourcedSearch, SourceRoot } from "../source/search-source.js";
 import { leafCredit, openGroups, requireSpreadable, type SourceGroup } from "./fleet-sources.js";
-import type { AskedPartitions } from "./leaf-search.js";
+import type { RequirePartitions } from "./leaf-search.js";
 import { LeafServer, type LeafServerSettings } from "./leaf-server.js";
 import type { Channel } from "./local-channel.js";
+import { FleetFlips } from "./node-flips.js";
 import type { RemoteNode } from "./remote-source.js";
 
 /** A node of the fleet, as the database has it. */
@@ -73,6 +75,7 @@ export class PartitionNodes implements SearchFleet {
   readonly #server: LeafServer;
   #nodes: readonly HoldingNode[] = [];
   readonly #clients = new Map<string, { readonly address: string; readonly client: NodeClient }>();
+  readonly #flips = new FleetFlips();
   /** The other nodes that have each partition, in the order in which they are asked. */
   #holders = new Map<number, readonly string[]>();
   /** The node that owns each partition, if it is another one. */
@@ -85,8 +88,8 @@ export class PartitionNodes implements SearchFleet {
   constructor(settings: PartitionNodesSettings) {
     this.#settings = settings;
     const names = (): readonly string[] => this.#nodes.map(({ name }) => name);
-    this.#server = new LeafServer(settings, names, nodesMax, this.idBase, (asked, coordinator) =>
-      this.#requirePartitions(asked, coordinator),
+    this.#server = new LeafServer(settings, names, nodesMax, this.idBase, (...asked) =>
+      this.#requirePartitions(...asked),
     );
   }
 
@@ -97,6 +100,7 @@ export class PartitionNodes implements SearchFleet {
 
   async stop(): Promise<void> {
     this.#server.refuseAll();
+    this.#flips.close();
     for (const { client } of this.#clients.values()) client.close();
     await this.#server.stop();
   }
@@ -113,6 +117,7 @@ export class PartitionNodes implements SearchFleet {
       if (wanted.get(name) === address) continue;
       client.close();
       this.#clients.delete(name);
+      this.#flips.remove(name);
       metrics.fleetNodeUp.remove({ node: name });
     }
     // A leaf that keeps to its credit is never held up by the window.
@@ -122,6 +127,7 @@ export class PartitionNodes implements SearchFleet {
       const onConnection = (isThere: boolean): void => metrics.fleetNodeUp.set({ node: name }, Number(isThere));
       const client = new NodeClient({ name, address }, identity, version, log, true, onConnection, windowBytes);
       this.#clients.set(name, { address, client });
+      this.#flips.add(name, client.open.bind(client));
     }
     const reachable = this.#nodes.filter(({ name }) => this.#clients.has(name));
     this.#holders = orderHolders(reachable);
@@ -134,9 +140,10 @@ export class PartitionNodes implements SearchFleet {
     return this.#settings.searchable().length === this.#settings.partitions.count;
   }
 
-  searchesHere(plan: SearchPlan): boolean {
+  searchesHere(plan: SearchPlan, { since }: Pick<SearchRequest, "since"> = {}): boolean {
     const { partitions, owned } = this.#settings;
-    return this.hasAll && (!needsMirrors(plan) || owned().size === partitions.count);
+    const areMirrorsNeeded = since !== undefined || needsMirrors(plan);
+    return this.hasAll && (!areMirrorsNeeded || owned().size === partitions.count);
   }
 
   locate(repositoryId: number): { readonly node: string; readonly id: number | undefined } {
@@ -150,15 +157,22 @@ export class PartitionNodes implements SearchFleet {
     requireSpreadable(request);
   }
 
+  watchFlips(viewer: Viewer, onFlip: () => void, onListening: (areAll: boolean) => void): () => void {
+    return this.#flips.watch(viewer, onFlip, onListening);
+  }
+
   /** Throws if this node cannot answer for all of them. */
-  #requirePartitions({ numbers, count }: AskedPartitions, coordinator: string): void {
-    const { partitions, identity, searchable, outdated } = this.#settings;
+  #requirePartitions(...[{ numbers, count }, coordinator, areChanges]: Parameters<RequirePartitions>): void {
+    const { partitions, identity, searchable, outdated, owned } = this.#settings;
     if (count !== partitions.count)
       throw new TrawlError("bad-request", `the fleet has ${partitions.count} partitions, and not ${count}`);
     // Others have a newer copy, and ask nobody else if they have none.
     const own = new Set([...searchable(), ...(coordinator === identity.node ? outdated() : [])]);
     const lacking = numbers.filter((number) => !own.has(number));
     if (lacking.length > 0) throw new TrawlError("not-found", `it does not have ${namePartitions(lacking)}`);
+    // Its mirrors may be those of the time when it did.
+    const others = areChanges ? numbers.filter((number) => !owned().has(number)) : [];
+    if (others.length > 0) throw new TrawlError("not-found", `it does not own ${namePartitions(others)}`);
   }
 
   /** Computed anew when something has changed. */
@@ -194,8 +208,10 @@ export class PartitionNodes implements SearchFleet {
 
   openSources(search: SourcedSearch, root: SourceRoot): readonly SearchSource[] {
     const { log, metrics } = this.#settings;
-    const route = this.#findRoute(needsMirrors(search.plan));
-    const { own, groups, missing } = only(route, findWanted(search, this.#settings.partitions));
+    const { since } = search.request;
+    const route = this.#findRoute(since !== undefined || needsMirrors(search.plan));
+    const wanted = only(route, findWanted(search, this.#settings.partitions));
+    const { own, groups, missing } = since === undefined ? wanted : this.#ownersOf(wanted);
     const sourceGroups: SourceGroup[] = [];
     if (own.numbers.length > 0) sourceGroups.push(this.#toGroup(own.numbers, this.#inOrder(own)));
     for (const group of groups) sourceGroups.push(this.#toGroup(group.numbers, this.#inOrder(group)));
@@ -204,7 +220,23 @@ export class PartitionNodes implements SearchFleet {
       log,
       onFailover: () => metrics.fleetFailovers.inc(),
       findOwner: () => undefined,
+      places: undefined,
     });
+  }
+
+  /**
+   * The route of a search for changes. Nobody but the owner has the commits of both sides: others would tell that something has changed,
+   * and not what, and the next search would begin behind it.
+   */
+  #ownersOf(route: Route): Route {
+    const groups = new Map<string, Group>();
+    const missing = [...route.missing];
+    for (const partition of route.groups.flatMap(({ numbers }) => numbers)) {
+      const owner = this.#owners.get(partition);
+      if (owner === undefined) missing.push(partition);
+      else addTo(groups, owner, [owner], partition);
+    }
+    return { ...route, groups: [...groups.values()], missing };
   }
 
   #toGroup(numbers: readonly number[], nodes: SourceGroup["nodes"]): SourceGroup {

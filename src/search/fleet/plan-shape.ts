@@ -292,7 +292,8 @@ export const searchPlan: Shape<SearchPlan> = (value, place) => {
   return plan;
 };
 
-const viewer: Shape<Viewer> = members<Viewer>({
+/** A viewer as it crosses to another node. */
+export const searchViewer: Shape<Viewer> = members<Viewer>({
   userId: optional(natural),
   name,
   isSiteAdmin: flag,
@@ -303,14 +304,6 @@ const viewer: Shape<Viewer> = members<Viewer>({
   // It stays at the node that the client has asked.
   credential: nothing,
 });
-
-/** A map whose keys are names. */
-function dictionary<T>(item: Shape<T>, countMax: number): Shape<ReadonlyMap<string, T>> {
-  return (value, place) => {
-    if (!(value instanceof Map) || value.size > countMax) throw unfit(place, `a map of up to ${countMax}`);
-    return new Map([...(value as Map<unknown, unknown>)].map(([k, v]) => [name(k, place), item(v, place)] as const));
-  };
-}
 
 /** A request as it crosses to another node. */
 export const searchRequest: Shape<SearchRequest> = members<SearchRequest>({
@@ -335,8 +328,10 @@ export const searchRequest: Shape<SearchRequest> = members<SearchRequest>({
   isForAllNodes: optional(flag),
   // Of searches of a node itself.
   scope: nothing as Shape<never>,
-  since: optional(dictionary(dictionary(name, termsMax), namesMax)),
-  viewer,
+  // It is told apart, because it may be long.
+  since: nothing as Shape<never>,
+  isBase: optional(flag),
+  viewer: searchViewer,
   client: name,
   origin: nothing as Shape<never>,
 });

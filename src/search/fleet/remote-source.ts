@@ -1,8 +1,10 @@
 import type { Log } from "../../base/log.js";
 import { assert, unreachable } from "../../base/assert.js";
 import { callAfter, type PendingCall } from "../../base/deadline.js";
-import { workInSteps } from "../../base/yielding.js";
+import { type SteppedWork, workInSteps } from "../../base/yielding.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
+import { isObject } from "../../base/is-object.js";
+import type { BaseRevisions } from "../../model/match-change.js";
 import type { Omission, ReceiptPage, ReceiptRepository } from "../../model/stream-events.js";
 import { emptyDigest } from "../../native/kernel/result-digest.js";
 import type { FoundCommit } from "../../protocol/commit-page.js";
@@ -13,12 +15,17 @@ import { allMarksMax, creditOfBatch, markBytes, markWords, marksMax } from "../.
 import type { FrameReceiver } from "../../wire/frame-channel.js";
 import type { Frame } from "../../wire/frames.js";
 import { countUnlimited, isShared } from "../limits/search-limits.js";
-import { listOmissions, type OmissionGroup, type ReceiptPart } from "../source/receipt-part.js";
+import { type FoundChange, type FoundChanges, keptBytes } from "../source/found-changes.js";
+import { countListed, listOmissions, type OmissionGroup, type ReceiptPart } from "../source/receipt-part.js";
 import { type ExcludedRepository, join, type Listed, type SearchPart, sentencesMax } from "../source/search-part.js";
 import type { SearchSource, SourcedSearch, SourceRoot } from "../source/search-source.js";
 import type { PinnedRevision } from "../source/search-fleet.js";
 import {
+  changesCountMax,
+  changesUnitsMax,
   type CoordinatorMessage,
+  coveredCountMax,
+  coveredUnitsMax,
   describeFound,
   emptyPart,
   type LeafCounts,
@@ -33,8 +40,10 @@ import {
   readTally,
   readWords,
   sentRecordsMax,
+  type ToldBase,
   toCoordinatorMessage,
   toLeafMessage,
+  unitsOfCovered,
   unitsOfPin,
   type WireReceipt,
   type WireTally,
@@ -51,6 +60,7 @@ import {
   readObjects,
   savedBy,
   type SharedContents,
+  splitObjects,
 } from "./shared-contents.js";
 
 /** Credit is returned in amounts of this, and all of it when the client has read everything. */
@@ -58,6 +68,10 @@ const creditStepBytes = 16 * 1024;
 
 /** A leaf that has sent this many times its credit, unread, is not listened to until the client has read. */
 const overdraftMax = 2;
+
+/** What a leaf is told goes on when no more of it waits to be sent than this, which is looked at so often. */
+const toldBytesMax = 256 * 1024;
+const toldWaitMs = 10;
 
 /** How long a search that has found enough waits for a leaf that need not say anything, but for its receipt. */
 const limitGraceMs = 250;
@@ -100,6 +114,16 @@ export interface RemoteNode {
   open(receiver: FrameReceiver): Channel;
 }
 
+/** At which source of a search a repository is that an earlier one has covered: others are not told of it. */
+export interface RepositoryPlaces {
+  /** The number of the source; undefined if it may be any of them, and -1 if it is none. */
+  find(repository: string): number | undefined;
+  /** A source has told that it has covered it. */
+  learn(repository: string, source: number): void;
+  /** A repository was found that was known to be elsewhere. */
+  forget(): void;
+}
+
 /** What the sources of one search on several nodes have in common. */
 export interface SharedSearch {
   readonly creditBytes: number;
@@ -111,6 +135,10 @@ export interface SharedSearch {
   readonly heads: HeldHeads;
   /** Undefined unless results with the same content are grouped. */
   readonly contents: SharedContents | undefined;
+  /** What all leaves have told that they have covered: revisions, a repository without any as one; and UTF-16 units. */
+  readonly covered: { count: number; units: number };
+  /** Undefined if nobody knows where repositories are before nodes have told. */
+  readonly places: RepositoryPlaces | undefined;
   /** The search as all nodes are told, with the secret of its marks. */
   readonly asked: Uint8Array;
   readonly log: Log;
@@ -161,6 +189,9 @@ const heldIn: Readonly<Record<PlacedMessage["kind"], readonly unknown[]>> = {
  * If results with the same content are grouped, the leaf counts a content in full that another node has, too. Then less is counted than it
  * knows of. If it has come to its limit with that, or if nobody can tell yet, it is asked again, and told what the client has.
  *
+ * In a search for changes it tells which revisions have changed when it has found everything, and what it has covered. If it is lost
+ * before that, nothing has changed as far as the search knows: its results are left out, and the next search compares with the same base.
+ *
  * If a leaf is lost and another node has the same repositories, that one is asked to go on. Its shards are others, so what was
  * passed on is told by marks: it searches everything again, and neither counts nor writes what has a mark. Of the commits of which
  * there are results it searches no others. What was counted and not passed on is taken from the counts again. Repositories and
@@ -168,7 +199,6 @@ const heldIn: Readonly<Record<PlacedMessage["kind"], readonly unknown[]>> = {
  * other one is.
  */
 export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource {
-  readonly changes = undefined;
   readonly #search: SourcedSearch;
   readonly #root: SourceRoot;
   /** The node that is asked, and those that may be asked instead. */
@@ -181,6 +211,8 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
   readonly #shared: SharedSearch;
   /** Its number in the order. */
   readonly #number: number;
+  /** The number of its first change. */
+  readonly #sideFrom: number;
   #channel: Channel;
   readonly #ended: Promise<void>;
   #resolve: () => void = () => undefined;
@@ -247,6 +279,10 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
   #headBytes = 0;
   /** Undefined unless results with the same content are grouped. */
   readonly #contents: NodeContents | undefined;
+  /** What an earlier search has covered, as it is told; undefined unless changes since then are searched for. */
+  readonly #base: ToldBase | undefined;
+  readonly #changes: ToldChanges | undefined;
+  readonly #covered: ToldCovered;
 
   constructor(
     search: SourcedSearch,
@@ -254,6 +290,7 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     nodes: readonly [RemoteNode, ...RemoteNode[]],
     shared: SharedSearch,
     partitions?: AskedPartitions,
+    base?: ToldBase,
   ) {
     this.#search = search;
     this.#root = root;
@@ -263,12 +300,20 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     this.#passed = new PassedResults(nodes.length > 1 && mayHaveMarks(search));
     this.#shared = shared;
     this.#contents = shared.contents?.join();
+    const { since, isBase } = search.request;
+    const countMax = since === undefined && isBase !== true ? coveredCountMax.receipt : coveredCountMax.base;
+    this.#covered = new ToldCovered(shared.covered, countMax);
     this.#part = emptyPart(search.plan);
     this.#reached = [];
     this.#ended = new Promise((resolve) => {
       this.#resolve = resolve;
     });
     this.#number = shared.order.join(this);
+    this.#base = base;
+    // No two sources of a search use the same numbers.
+    this.#sideFrom = this.#number * changesCountMax;
+    this.#changes =
+      since && base && new ToldChanges(since, base.revisions, this.#sideFrom, () => shared.places?.forget());
     this.#channel = this.#node.open(this);
     this.#ask();
   }
@@ -282,31 +327,38 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     const pinnedCount = pinned.length;
     const timeoutMs = Math.ceil(Math.max(...this.#search.limits.timeoutsMs));
     const rankedMatchesMax = this.#failovers === 0 ? undefined : this.#search.limits.displayCountMax;
-    const told = { isOnly, hasMarks, pinnedCount, knownCount, sentCount, rankedMatchesMax };
+    const base = this.#base;
+    const sideFrom = base && this.#sideFrom;
+    const told = { isOnly, hasMarks, sideFrom, pinnedCount, knownCount, sentCount, rankedMatchesMax };
     this.#send({ kind: "ask", timeoutMs, creditBytes, partitions: this.#partitions, ...told }, asked);
     this.#granted = this.#findLeft();
     const go = { kind: "go", ...this.#grant } as const;
-    if (pinnedCount === 0 && knownCount === 0 && sentCount === 0) return this.#send(go);
-    this.#sendInSteps(tellPassed(writePins(pinned), writeKnown(known), passed.records()), go);
+    if (base === undefined && pinnedCount === 0 && knownCount === 0 && sentCount === 0) return this.#send(go);
+    this.#sendInSteps(tellPassed(base, writePins(pinned), writeKnown(known), passed.records()), go);
   }
 
-  #sendInSteps(pieces: Iterator<[CoordinatorMessage, Uint8Array], void>, last: CoordinatorMessage): void {
+  #sendInSteps(pieces: Iterator<[CoordinatorMessage, Uint8Array] | undefined, void>, last: CoordinatorMessage): void {
     const channel = this.#channel;
     const isCurrent = (): boolean => this.#channel === channel && this.#state !== "closed";
-    workInSteps({
+    const work: SteppedWork = {
       step: () => {
         if (!isCurrent()) return true;
+        if (channel.waitingBytes > toldBytesMax) {
+          callAfter(toldWaitMs, () => workInSteps(work));
+          return true;
+        }
         try {
           const { done, value } = pieces.next();
           if (done === true) this.#send(last);
-          else this.#send(...value);
+          else if (value !== undefined) this.#send(...value);
           return done === true;
         } catch (error) {
           this.#nameLost(errorMessage(error), "it could not be told what was found elsewhere");
           return true;
         }
       },
-    });
+    };
+    workInSteps(work);
   }
 
   /** What the limits of the search have left. */
@@ -606,6 +658,8 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
 
   #restart(): void {
     this.#isRestarting = false;
+    this.#changes?.clear();
+    this.#covered.clear();
     this.#isLeafParked = false;
     this.#owedBytes = 0;
     this.#foundCount = 0;
@@ -766,7 +820,16 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
       this.#lost === undefined
         ? listExcluded(this.#missingHere)
         : [...listExcluded(this.#notSearched), listOmissions("failure", [this.#sentence], (detail) => ({ detail }))];
-    return Promise.resolve(new RemoteReceipt(this.#receipt, lost));
+    // Of one that was lost nothing counts as covered: whoever searches for changes gets its results as new ones.
+    const covered = this.#receipt === undefined ? [] : this.#covered.items;
+    const listedCount = this.#receipt === undefined ? 0 : this.#covered.listedCount;
+    return Promise.resolve(new RemoteReceipt(this.#owner, this.#receipt, covered, listedCount, lost));
+  }
+
+  readonly isNode = true;
+
+  get changes(): FoundChanges | undefined {
+    return this.#lost === undefined ? this.#changes?.all : undefined;
   }
 
   nameOf(repositoryId: number): string | undefined {
@@ -845,8 +908,19 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
         return this.#restart();
       case "refused":
         return this.#root.listener.refused(message.sentence);
+      case "changes":
+        require(this.#changes !== undefined, "changes that nobody has asked for");
+        return this.#changes.add(message, told.body, (id, name) => this.#learnNamed(id, name));
+      case "covered":
+        require(this.#search.request.receipt !== "none", "what it has covered, and nobody has asked for");
+        for (const { repository } of message.items) {
+          this.#claim(repository);
+          if (this.#search.request.isBase === true) this.#shared.places?.learn(repository, this.#number);
+        }
+        return this.#covered.add(message.items);
       case "holds":
-        throw new TrawlError("bad-request", "a message holds out of turn");
+      case "flipped":
+        throw new TrawlError("bad-request", `a message ${message.kind} out of turn`);
       case "batch":
         return this.#hearBatch(message, told);
       case "found":
@@ -930,6 +1004,7 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
         this.#checkPart(message.part);
         if (this.#isAdmitted) this.#addCounts(message.counts);
         else if (message.counts.matches === this.#counts.matches) this.#takeLimit(message.counts);
+        this.#changes?.requireSides();
         // When the time is over, batches are dropped in which it has counted what it sends later.
         if (!this.#isOutOfTime) this.#contents?.requireCounted();
         return this.#takeLastWords(message);
@@ -938,9 +1013,10 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     }
   }
 
-  #takeLastWords({ part, receipt }: Message<"end">): void {
+  #takeLastWords({ part, receipt, hasToldCovered }: Message<"end">): void {
     this.#takePart(part);
     this.#receipt = receipt;
+    if (hasToldCovered !== true || this.#covered.count !== receipt?.repositories.count) this.#covered.clear();
     this.#close();
   }
 
@@ -985,6 +1061,7 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     const saved = this.#savedIn(message, body);
     const own = isShown ? this.#withFirstIds(bytes) : bytes.subarray(0, 0);
     const objects = this.#contents && readObjects(own);
+    this.#changes?.hear(own);
     // If the results or counts are wrong, the leaf is lost, and has no claim any more.
     const copies = this.#contents?.pass(records);
     const shown = objects === undefined ? own : (this.#contents?.shorten(objects) ?? own);
@@ -1037,6 +1114,7 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
   }
 
   #takeFound(message: Message<"found">, body: Uint8Array): void {
+    require(this.#changes === undefined, "results of a search for changes that no revision has");
     const { key, optionsIndex, repositoryId: idHere, repository, revision, resultKind: kind } = message;
     require(optionsIndex < this.#search.plan.resultOptions.length, "result options that the query has not");
     const repositoryId = this.#learn(idHere, repository);
@@ -1055,6 +1133,7 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
   }
 
   #takeCommits(message: Message<"commits">, body: Uint8Array): void {
+    require(this.#changes === undefined, "commits of a search for changes");
     const { listener } = this.#root;
     const { repository } = message;
     const repositoryId = this.#learn(message.repositoryId, repository);
@@ -1081,6 +1160,13 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     }
     this.#idsHere.set(idHere, first ?? idHere);
     return first ?? idHere;
+  }
+
+  /** The same where not only the id counts, but also the name: it is that of the base. */
+  #learnNamed(idHere: number, name: string): number {
+    const id = this.#learn(idHere, name);
+    require(this.#names.get(id) === name, `the repository ${idHere} under another name`);
+    return id;
   }
 
   #withFirstIdsOf(tally: WireTally): WireTally {
@@ -1191,6 +1277,9 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
    */
   #waitAtLimit(): void {
     this.#limitWait?.cancel();
+    const { isBase, since } = this.#search.request;
+    // The next search needs what it says at its end: it is waited for, as long as the search may take, or named.
+    if (isBase === true || since !== undefined) return;
     const graceMs = this.#search.request.receipt === "none" ? limitGraceMs : receiptGraceMs;
     this.#limitWait = callAfter(graceMs, () => {
       const mayOwe = this.#mayOwe || (this.#isAdmitted && this.#counts.matches > 0);
@@ -1243,6 +1332,8 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     this.#reach(this.#shared.order.first);
     this.#tallies = { parts: [], headBytes: 0 };
     this.#contents?.forget();
+    this.#changes?.clear();
+    this.#covered.clear();
     this.#counts = noCounts;
     this.#receivedMatches = 0;
     this.#isLeafParked = false;
@@ -1414,6 +1505,194 @@ class HeldMessages {
 /** Heads of all parts of one tally: more repositories than a batch has matches. */
 const tallyBytesMax = 16 * 1024 * 1024;
 
+/** The changed revisions of a node, as it tells them. */
+class ToldChanges {
+  readonly #base: BaseRevisions;
+  /** The part of the base that the node was told. */
+  readonly #toldBase: BaseRevisions;
+  readonly #sideFrom: number;
+  readonly #onMoved: () => void;
+  #changes: FoundChange[] = [];
+  #basesGone: FoundChange[] = [];
+  #kept: Uint8Array | undefined;
+  #units = 0;
+  /** By the name of the repository and the revision. */
+  readonly #told = new Set<string>();
+  /** Its results are of changes before this one. */
+  #sideTo = 0;
+
+  /** `onMoved` is called if the node has a repository of the base of which another one was told. */
+  constructor(base: BaseRevisions, toldBase: BaseRevisions, sideFrom: number, onMoved: () => void) {
+    this.#base = base;
+    this.#toldBase = toldBase;
+    this.#sideFrom = sideFrom;
+    this.#onMoved = onMoved;
+  }
+
+  /** Match objects, each of which names a revision of the leaf. Throws `bad-request` for what cannot be compared. */
+  hear(bytes: Uint8Array): void {
+    for (const object of splitObjects(bytes)) {
+      const side = readSide(parseMatch(object)) - this.#sideFrom;
+      require(side >= 0 && side < changesCountMax, "a result of a revision of another node");
+      this.#sideTo = Math.max(this.#sideTo, side + 1);
+    }
+  }
+
+  /** Throws `bad-request` if it has found results of a change that it has not told. */
+  requireSides(): void {
+    const isTold = this.#kept === undefined || this.#sideTo <= this.#changes.length;
+    require(isTold, "results of a change that it has not told");
+  }
+
+  /** Undefined until it has told all. */
+  get all(): FoundChanges | undefined {
+    const part = this.#toldBase === this.#base ? {} : { told: this.#toldBase };
+    return this.#kept && { changes: this.#changes, basesGone: this.#basesGone, kept: this.#kept, ...part };
+  }
+
+  clear(): void {
+    this.#changes = [];
+    this.#basesGone = [];
+    this.#kept = undefined;
+    this.#units = 0;
+    this.#told.clear();
+  }
+
+  /** `learn` returns the id by which the client knows a repository. Throws `bad-request`. */
+  add({ items, isLast }: Message<"changes">, body: Uint8Array, learn: (id: number, name: string) => number): void {
+    require(this.#kept === undefined, "changes after the last ones");
+    require(this.#changes.length + items.length <= changesCountMax, "too many changes");
+    for (const [idHere, name, revision, base, commit, isGone] of items) {
+      this.#units += name.length + revision.length + base.length + commit.length;
+      const key = `${name}\0${revision}`;
+      require(!this.#told.has(key), "a change of a revision that it has told already");
+      if (!this.#toldBase.has(name) && this.#base.has(name)) {
+        this.#onMoved();
+        throw new TrawlError("bad-request", `a change of ${name}, which was known to be elsewhere`);
+      }
+      require((this.#toldBase.get(name)?.get(revision) ?? "") ===
+        base, "a change since another commit than that of the base");
+      this.#told.add(key);
+      const change: FoundChange = {
+        repository: { id: learn(idHere, name), name },
+        revision,
+        base: base === "" ? undefined : base,
+        commit: commit === "" ? undefined : commit,
+        side: this.#sideFrom + this.#changes.length,
+      };
+      this.#changes.push(change);
+      if (isGone) this.#basesGone.push(change);
+    }
+    require(this.#units <= changesUnitsMax, "changes with names that are too long");
+    if (!isLast) return;
+    require(body.length === keptBytes(this.#toldBase), "bits of another base");
+    this.#kept = Uint8Array.from(body);
+  }
+}
+
+function parseMatch(object: Buffer): unknown {
+  try {
+    return JSON.parse(object.toString());
+  } catch (error) {
+    throw new TrawlError("bad-request", `match objects that are no JSON: ${errorMessage(error)}`);
+  }
+}
+
+/**
+ * The number of the revision that a match object names. All that is compared is as it must be: the read worker that compares it looks
+ * at the results of all nodes together. Throws `bad-request`.
+ */
+function readSide(match: unknown): number {
+  require(isObject(match), "a match object that is none");
+  const { type, branches, commit = "", path = "", lineMatches = [], symbols = [] } = match;
+  const side: unknown = Array.isArray(branches) ? branches[0] : undefined;
+  require(typeof side === "string" && /^[0-9]{1,15}[+-]$/.test(side), "a match object without a side");
+  const isText = [type, commit, path].every((text) => typeof text === "string");
+  const isFit = Array.isArray(lineMatches) && lineMatches.every(isLineMatch);
+  require(isText &&
+    isFit &&
+    Array.isArray(symbols) &&
+    symbols.every(isSymbol), "a match object that is none of a file");
+  return Number.parseInt(side, 10);
+}
+
+function isLineMatch(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const { line, lineNumber, offsetAndLengths } = value;
+  return (
+    typeof line === "string" &&
+    typeof lineNumber === "number" &&
+    Array.isArray(offsetAndLengths) &&
+    offsetAndLengths.every((pair) => Array.isArray(pair) && pair.every((one) => typeof one === "number"))
+  );
+}
+
+function isSymbol(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const texts = [value["name"], value["containerName"] ?? "", value["kind"] ?? ""];
+  return typeof value["line"] === "number" && texts.every((text) => typeof text === "string");
+}
+
+/** What a node has covered, as it tells it. It is as if nothing were told if all nodes together tell too much. */
+class ToldCovered {
+  readonly #all: SharedSearch["covered"];
+  readonly #itemsMax: number;
+  #items: ReceiptRepository[] | undefined = [];
+  /** Repositories, and revisions beyond one of each. */
+  #count = 0;
+  #units = 0;
+  /** Repositories that it has told, whether they are kept or not. */
+  #told = 0;
+
+  constructor(all: SharedSearch["covered"], itemsMax: number) {
+    this.#all = all;
+    this.#itemsMax = itemsMax;
+  }
+
+  get items(): readonly ReceiptRepository[] | undefined {
+    return this.#items;
+  }
+
+  get count(): number {
+    return this.#items?.length ?? 0;
+  }
+
+  /** As a receipt with them counts. */
+  get listedCount(): number {
+    return countListed(this.#count, this.#units);
+  }
+
+  /** Another run of the leaf, or another one, tells it anew. */
+  clear(): void {
+    this.#forget();
+    this.#told = 0;
+    this.#items = [];
+  }
+
+  #forget(): void {
+    this.#all.count -= this.#count;
+    this.#all.units -= this.#units;
+    this.#count = 0;
+    this.#units = 0;
+    this.#items = undefined;
+  }
+
+  /** Throws `bad-request` if they are more than a leaf tells. */
+  add(items: readonly ReceiptRepository[]): void {
+    this.#told += items.length;
+    require(this.#told <= this.#itemsMax, `more than ${this.#itemsMax} repositories that it has covered`);
+    if (this.#items === undefined) return;
+    const units = items.reduce((sum, item) => sum + unitsOfCovered(item), 0);
+    const count = items.reduce((sum, { revisions }) => sum + Math.max(1, revisions.length), 0);
+    this.#all.count += count;
+    this.#all.units += units;
+    this.#count += count;
+    this.#units += units;
+    this.#items.push(...items);
+    if (this.#all.count > coveredCountMax.base || this.#all.units > coveredUnitsMax) this.#forget();
+  }
+}
+
 /** What was passed on of the results of some nodes, so that another one can go on behind it. */
 class PassedResults {
   /** Whether results have marks. */
@@ -1505,12 +1784,19 @@ class PassedResults {
   }
 }
 
-/** The messages about what was passed on. */
+const noBytes = new Uint8Array(0);
+
+/** The messages about the base of a search for changes, and about what was passed on. */
 function* tellPassed(
+  base: ToldBase | undefined,
   pins: Iterable<Uint8Array>,
   known: Iterable<Uint8Array>,
   records: Iterable<Uint8Array>,
-): Generator<[CoordinatorMessage, Uint8Array], void> {
+): Generator<[CoordinatorMessage, Uint8Array] | undefined, void> {
+  if (base !== undefined) {
+    for (const body of base.bodies()) yield body && [{ kind: "base", isLast: false }, body];
+    yield [{ kind: "base", isLast: true }, noBytes];
+  }
   for (const body of pins) yield [{ kind: "pins" }, body];
   for (const body of known) yield [{ kind: "known" }, body];
   for (const body of records) yield [{ kind: "sent" }, body];
@@ -1531,9 +1817,9 @@ function countsAnything(tally: WireTally): boolean {
   );
 }
 
-/** Results that are only counted, or that refer to others, have no marks. */
+/** Results that are only counted, or that refer to others, have no marks; nor have those at commits that nobody has typed. */
 function mayHaveMarks({ request, claims }: SourcedSearch): boolean {
-  return request.groups === undefined && claims === undefined;
+  return request.groups === undefined && claims === undefined && request.since === undefined;
 }
 
 function listExcluded({ count, first }: Listed<ExcludedRepository>): OmissionGroup[] {
@@ -1609,15 +1895,29 @@ function require(condition: boolean, message: string): asserts condition {
 }
 
 /**
- * The part of a receipt of another node: the items that an event shows. Further pages are not available, so nobody is
- * shown them.
+ * The part of a receipt of another node: what it has told of what it covers, if it may be the base of a search for changes, and otherwise
+ * the items that an event shows. Further pages are not available, so nobody is shown them.
  */
 class RemoteReceipt implements ReceiptPart {
+  readonly #owner: string;
   readonly #receipt: WireReceipt | undefined;
+  /** Undefined if it is not all that the node has covered. */
+  readonly #covered: readonly ReceiptRepository[] | undefined;
   readonly groups: readonly OmissionGroup[];
+  readonly listedCount: number;
+  readonly isOfNode = true;
 
-  constructor(receipt: WireReceipt | undefined, lost: readonly OmissionGroup[]) {
+  constructor(
+    owner: string,
+    receipt: WireReceipt | undefined,
+    covered: readonly ReceiptRepository[] | undefined,
+    listedCount: number,
+    lost: readonly OmissionGroup[],
+  ) {
+    this.#owner = owner;
     this.#receipt = receipt;
+    this.#covered = covered?.length === this.#count ? covered : undefined;
+    this.listedCount = this.#covered === undefined ? 0 : listedCount;
     const told = (receipt?.groups ?? []).map(({ reason, count, isGap, items }): OmissionGroup => {
       return { reason, count, isGap, item: (i): Omission | undefined => items.at(i) };
     });
@@ -1632,13 +1932,27 @@ class RemoteReceipt implements ReceiptPart {
     return this.#receipt?.documentCount ?? 0;
   }
 
-  repositories(from: number, count: number): ReceiptPage<ReceiptRepository> {
-    const { count: all, items } = this.#receipt?.repositories ?? { count: 0, items: [] };
-    return { count: all, items: items.slice(from, from + count) };
+  get #count(): number {
+    return this.#receipt?.repositories.count ?? 0;
   }
 
-  revisions(): never {
-    throw new TrawlError("not-implemented", "the revisions of a search of several nodes are not kept");
+  repositories(from: number, count: number): ReceiptPage<ReceiptRepository> {
+    const items = this.#covered ?? this.#receipt?.repositories.items ?? [];
+    return { count: this.#count, items: items.slice(from, from + count) };
+  }
+
+  revisions(): BaseRevisions {
+    if (this.#covered === undefined)
+      throw new TrawlError(
+        "bad-request",
+        `since: the search of this receipt has covered ${this.#count} repositories of ${this.#owner}, of which the others keep ${coveredCountMax.receipt}, and ${coveredCountMax.base} if it began a stream with watch=1: search in fewer repositories, or with watch=1 from the beginning`,
+      );
+    return new Map(
+      this.#covered.map(({ repository, revisions }) => [
+        repository,
+        new Map(revisions.map(({ revision, commit }) => [revision, commit])),
+      ]),
+    );
   }
 
   isVisibleIn(): boolean {

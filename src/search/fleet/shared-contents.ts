@@ -342,15 +342,25 @@ export interface ContentObjects {
 
 /** Throws `bad-request`: what is claimed for them is believed, so nothing is claimed before all of them are known. */
 export function readObjects(bytes: Uint8Array): ContentObjects {
-  const objects: ContentObject[] = [];
-  let longest = 0;
-  for (const object of splitObjects(bytes)) {
-    longest = Math.max(longest, object.length);
+  return { bytes, objects: splitObjects(bytes).map(readObject) };
+}
+
+/** The match objects of a batch, each by itself. Throws `bad-request` if they are more than may be looked at at once. */
+export function splitObjects(bytes: Uint8Array): readonly Buffer[] {
+  const json = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (json.length === 0) return [];
+  const objects: Buffer[] = [];
+  let [longest, from] = [0, 0];
+  const add = (to: number): void => {
+    longest = Math.max(longest, to - from);
     if (objects.length === objectsMax) throw tooMuch();
-    objects.push(readObject(object));
-  }
+    objects.push(json.subarray(from, to));
+    from = to + 1;
+  };
+  for (let at = json.indexOf(boundary); at >= 0; at = json.indexOf(boundary, from)) add(at + 1);
+  add(json.length);
   if (bytes.length - longest > objectsBytesMax) throw tooMuch();
-  return { bytes, objects };
+  return objects;
 }
 
 function tooMuch(): TrawlError {
@@ -395,17 +405,6 @@ const copyMember = Buffer.from(',"duplicate":true');
 const shortStart = Buffer.from('{"type":"path');
 const comma = Buffer.from(",");
 const quote = '"'.charCodeAt(0);
-
-function* splitObjects(bytes: Uint8Array): Generator<Buffer, void> {
-  const json = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (json.length === 0) return;
-  let from = 0;
-  for (let at = json.indexOf(boundary); at >= 0; at = json.indexOf(boundary, from)) {
-    yield json.subarray(from, at + 1);
-    from = at + 2;
-  }
-  yield json.subarray(from);
-}
 
 /** A match object, and the place of the member that says which content it has. */
 interface ContentObject {

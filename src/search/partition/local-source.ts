@@ -352,13 +352,13 @@ export class LocalSource implements SearchSource {
   async #findChanges(base: BaseRevisions): Promise<void> {
     await this.#readRevisions();
     this.#root.order?.others();
-    const { idBase } = this.#choice;
+    const { sideFrom = 0 } = this.#search;
     const found = await this.#preparation.findChanges(
       this.#resolutions,
       base,
       this.#repositories,
       this.#record,
-      idBase,
+      sideFrom,
     );
     this.changes = found.changes;
     this.#phases = found.phases;

@@ -40,6 +40,8 @@ export class SourceReceipt implements ReceiptPart {
   readonly groups: readonly OmissionGroup[];
   readonly documentCount: number;
   readonly generation: ResultDigest;
+  readonly listedCount = 0;
+  readonly isOfNode = false;
 
   private constructor(covered: Covered, generation: ResultDigest) {
     this.#resolutions = covered.resolutions;

@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { BoundedMap } from "../../base/bounded-map.js";
+import type { BaseRevisions } from "../../model/match-change.js";
 import type { Viewer } from "../../model/viewer.js";
 import type { SearchRequest } from "../../model/search-request.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
@@ -81,8 +83,12 @@ function writeTrace(request: SearchRequest, plan: SearchPlan, end: SearchEnd, se
   return `${lines.join("\n")}\n`;
 }
 
-/** Number of receipts of recent searches that are kept. */
+/**
+ * Number of receipts of recent searches that are kept; fewer if nodes have told many repositories and revisions, of which each so many count
+ * as one. No receipt has as many as all of them.
+ */
 const receiptCountMax = 64;
+const listedOfOne = 4_000;
 
 const pageItemsMax = 10_000;
 
@@ -101,9 +107,9 @@ export interface ReceiptRange {
  * trace of the search.
  */
 export class ReceiptStore {
-  readonly #receipts = new BoundedMap<string, { readonly receipt: SearchReceipt; readonly userId: number | undefined }>(
+  readonly #receipts = new BoundedMap<string, { readonly receipt: SearchReceipt; readonly viewer: Viewer }>(
     receiptCountMax,
-    () => 1,
+    ({ receipt }) => Math.max(1, Math.ceil(receipt.listedCount / listedOfOne)),
   );
 
   readonly #tableOf: (viewer: Viewer) => RepositoryTable;
@@ -116,8 +122,13 @@ export class ReceiptStore {
     return this.#receipts.size;
   }
 
-  add(id: string, receipt: SearchReceipt, { userId }: Viewer): void {
-    this.#receipts.set(id, { receipt, userId });
+  add(id: string, receipt: SearchReceipt, viewer: Viewer): void {
+    this.#receipts.set(id, { receipt, viewer });
+  }
+
+  /** Nobody will ask for it: its client has a later one of the same stream, or has not heard of it. */
+  forget(receipt: SearchReceipt): void {
+    for (const [id, known] of [...this.#receipts.entries()]) if (known.receipt === receipt) this.#receipts.delete(id);
   }
 
   /** Undefined if there is no such receipt any more, or if the viewer may not see it. */
@@ -133,9 +144,26 @@ export class ReceiptStore {
   find(id: string, viewer: Viewer): SearchReceipt | undefined {
     const known = this.#receipts.get(id);
     if (known === undefined) return undefined;
-    const isOwn = known.userId === undefined || known.userId === viewer.userId;
+    const { userId } = known.viewer;
+    const isOwn = userId === undefined || userId === viewer.userId;
     if (!isOwn && !viewer.isSiteAdmin) return undefined;
     // It names repositories that may have been removed, or closed to this viewer, since the search.
     return known.receipt.isVisibleIn(this.#tableOf(viewer)) ? known.receipt : undefined;
   }
+
+  /**
+   * What it covers, as the base of a search for changes; undefined in the same cases as `page`. Who may see the repositories of other
+   * nodes is not known here: only whoever has searched, with the same rights, may name them again.
+   */
+  revisions(id: string, viewer: Viewer): BaseRevisions | undefined {
+    const known = this.#receipts.get(id);
+    const isOfNodes = known?.receipt.isOfNodes === true;
+    const receipt = isOfNodes && isSame(known.viewer, viewer) ? known.receipt : this.find(id, viewer);
+    return receipt?.revisions();
+  }
+}
+
+function isSame(a: Viewer, b: Viewer): boolean {
+  const rights = (viewer: Viewer): Viewer => ({ ...viewer, isSignedIn: false, credential: undefined });
+  return isDeepStrictEqual(rights(a), rights(b));
 }

@@ -76,7 +76,17 @@ export class SearchReceipt {
     return this.#parts.every((part) => part.isVisibleIn(table));
   }
 
-  /** All revisions, as the base of a search for changes. */
+  /** Whether it is of several nodes. */
+  get isOfNodes(): boolean {
+    return this.#parts.some(({ isOfNode }) => isOfNode);
+  }
+
+  /** Repositories and revisions that are kept only for it. */
+  get listedCount(): number {
+    return this.#parts.reduce((sum, part) => sum + part.listedCount, 0);
+  }
+
+  /** All revisions, as the base of a search for changes. Throws `bad-request` if nodes have told only some of them. */
   revisions(): BaseRevisions {
     return this.#parts.length === 1
       ? this.#parts[0].revisions()

@@ -28,7 +28,8 @@ import { visibleMs } from "../report/omissions.js";
 import { SearchCourse, type SearchEnd, SearchReport } from "../report/search-report.js";
 import { SearchReceipt } from "../report/search-receipt.js";
 import { EventStream, ResultCounts, SearchResults } from "../results/search-results.js";
-import { mergeChanges } from "../source/found-changes.js";
+import { type FoundChanges, mergeChanges, untoldRevisions } from "../source/found-changes.js";
+import { untoldPart } from "../source/receipt-part.js";
 import { mergeParts, type SearchPart } from "../source/search-part.js";
 import type {
   FoundResult,
@@ -319,6 +320,15 @@ export class RunningSearch implements SourceListener {
     }
   }
 
+  get #changesOfSources(): readonly (FoundChanges | undefined)[] {
+    return this.#sources.map(({ changes }) => changes);
+  }
+
+  /** Whether some of the sources may be lost, and the search is as it should be. */
+  get #areNodes(): boolean {
+    return this.#sources.some(({ isNode }) => isNode === true);
+  }
+
   async #makeReceipt(): Promise<SearchReceipt | undefined> {
     if (this.#listener.closed) return undefined;
     const { digest, duplicates, matchCount } = this.#counts;
@@ -328,7 +338,10 @@ export class RunningSearch implements SourceListener {
       digestedMatches: digest.matchCount,
       matchCount: duplicates?.matchesInAllPlaces ?? matchCount,
     };
-    return new SearchReceipt(root, await Promise.all(this.#sources.map((source) => source.receipt(this.#course.late))));
+    const parts = await Promise.all(this.#sources.map((source) => source.receipt(this.#course.late)));
+    const { since } = this.#request;
+    const untold = since !== undefined && this.#areNodes ? untoldRevisions(this.#changesOfSources, since) : undefined;
+    return new SearchReceipt(root, untold === undefined || untold.size === 0 ? parts : [...parts, untoldPart(untold)]);
   }
 
   async #makeGroups(): Promise<ResultGroups | undefined> {
@@ -405,12 +418,8 @@ export class RunningSearch implements SourceListener {
     const outcome = this.#report.outcome(isCancelled);
     const { firstMatchesMs } = this.#stream;
     const { since } = this.#request;
-    const changes =
-      since &&
-      mergeChanges(
-        this.#sources.map((source) => source.changes),
-        since,
-      );
+    const mayComeLater = this.#areNodes && this.#course.fatalError === undefined;
+    const changes = since && mergeChanges(this.#changesOfSources, since, mayComeLater);
     const { stats, isRepeatable } = this.#report.wholePart;
     return {
       outcome,

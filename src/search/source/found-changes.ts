@@ -33,6 +33,8 @@ export interface FoundChanges {
   readonly changes: readonly FoundChange[];
   /** As in `RevisionChanges`. */
   readonly kept: Uint8Array;
+  /** What the bits are of, if the source was told only a part of the base. */
+  readonly told?: BaseRevisions;
   /** Changes whose earlier commit does not exist any more; complete when the search has ended. */
   readonly basesGone: readonly FoundChange[];
 }
@@ -41,6 +43,8 @@ export interface FoundChanges {
 export interface SearchChanges extends Omit<FoundChanges, "kept"> {
   /** Names of repositories that were searched and are not chosen any more. */
   readonly repositoriesGone: readonly string[];
+  /** Whether some source could not tell. What it has is compared with the same base the next time. */
+  readonly isPartial: boolean;
   /** The last progress of the search. */
   readonly progress: () => Progress;
 }
@@ -51,21 +55,46 @@ export function keptBytes(base: BaseRevisions): number {
 
 /**
  * Those of all sources, each of which was asked for all repositories of the base and has some of them. A source that could not tell may
- * have what no other one has: then none is gone.
+ * have what no other one has: then none is gone. Undefined if no source could tell; but nodes may tell the next time.
  */
 export function mergeChanges(
   all: readonly (FoundChanges | undefined)[],
   base: BaseRevisions,
+  areNodes: boolean,
 ): Omit<SearchChanges, "progress"> | undefined {
   const told = all.filter((one) => one !== undefined);
-  if (told.length === 0) return undefined;
-  const kept = new Uint8Array(keptBytes(base)).fill(told.length < all.length ? 0xff : 0);
-  for (const one of told) for (let i = 0; i < kept.length; i++) kept[i] |= one.kept[i];
-  const isKept = (i: number): boolean => (kept[i >>> 3] & (1 << (i & 7))) !== 0;
+  if (told.length === 0 && !areNodes) return undefined;
+  const isPartial = told.length < all.length;
   const isOne = told.length === 1;
   return {
     changes: isOne ? told[0].changes : told.flatMap(({ changes }) => changes),
-    repositoriesGone: [...base.keys()].filter((_, i) => !isKept(i)),
+    repositoriesGone: isPartial ? [] : listUnkept(told, base),
+    isPartial,
     basesGone: isOne ? told[0].basesGone : told.flatMap(({ basesGone }) => basesGone),
   };
+}
+
+/**
+ * What the next search has to compare of the base although this one has not covered it: a source that could not tell may have it, and no
+ * other one does. Nothing if all have told.
+ */
+export function untoldRevisions(all: readonly (FoundChanges | undefined)[], base: BaseRevisions): BaseRevisions {
+  const told = all.filter((one) => one !== undefined);
+  if (told.length === all.length) return new Map();
+  return new Map(listUnkept(told, base).map((name) => [name, base.get(name) ?? new Map<string, string>()]));
+}
+
+/** Repositories of the base that no source has chosen. */
+function listUnkept(told: readonly Pick<FoundChanges, "kept" | "told">[], base: BaseRevisions): string[] {
+  const all = new Uint8Array(keptBytes(base));
+  const names = new Set<string>();
+  for (const { kept, told: part = base } of told) {
+    if (part === base) for (let i = 0; i < all.length; i++) all[i] |= kept[i];
+    else for (const [i, name] of [...part.keys()].entries()) if (hasBit(kept, i)) names.add(name);
+  }
+  return [...base.keys()].filter((name, i) => !hasBit(all, i) && !names.has(name));
+}
+
+function hasBit(bits: Uint8Array, i: number): boolean {
+  return (bits[i >>> 3] & (1 << (i & 7))) !== 0;
 }

@@ -1,7 +1,7 @@
 import type { BaseRevisions } from "../../model/match-change.js";
 import type { Omission, ReceiptPage, ReceiptRepository } from "../../model/stream-events.js";
 import type { RepositoryTable } from "../../catalog/repository-table.js";
-import type { ResultDigest } from "../../native/kernel/result-digest.js";
+import { emptyDigest, type ResultDigest } from "../../native/kernel/result-digest.js";
 
 /** What was left out for one reason. Items are made when they are asked for, because there may be a million. */
 export interface OmissionGroup {
@@ -21,10 +21,51 @@ export interface ReceiptPart {
   /** What it left out; no reason twice. */
   readonly groups: readonly OmissionGroup[];
   repositories(from: number, count: number): ReceiptPage<ReceiptRepository>;
-  /** All revisions, as the base of a search for changes. */
+  /** All revisions, as the base of a search for changes. Throws `bad-request` if the source has told only some of them. */
   revisions(): BaseRevisions;
+  /** Repositories and revisions that are kept only for this receipt, as `countListed` counts them. */
+  readonly listedCount: number;
+  /** Whether it is of another node, which alone knows who may see its repositories. */
+  readonly isOfNode: boolean;
   /** Whether all repositories that it names are in the table of a viewer. */
   isVisibleIn(table: Pick<RepositoryTable, "id" | "byId" | "byName">): boolean;
+}
+
+/** UTF-16 units that take about as much memory as a revision with a short name. */
+const unitsOfListed = 128;
+
+/** Revisions, of which a repository without any counts as one, and as many more as their names are long. */
+export function countListed(revisionCount: number, units: number): number {
+  return revisionCount + Math.floor(units / unitsOfListed);
+}
+
+/**
+ * What an earlier search has covered, and a lost node may have: it is in the receipt so that the next search compares with it. Its
+ * generation is not known.
+ */
+export function untoldPart(base: BaseRevisions): ReceiptPart {
+  const all = [...base];
+  let [count, units] = [0, 0];
+  for (const [repository, revisions] of all) {
+    count += Math.max(1, revisions.size);
+    units += repository.length;
+    for (const [revision, commit] of revisions) units += revision.length + commit.length;
+  }
+  const describe = ([repository, revisions]: (typeof all)[number]): ReceiptRepository => ({
+    repository,
+    generation: 0,
+    revisions: [...revisions].map(([revision, commit]) => ({ revision, commit })),
+  });
+  return {
+    generation: emptyDigest(),
+    documentCount: 0,
+    groups: [],
+    repositories: (from, countMax) => ({ count: all.length, items: all.slice(from, from + countMax).map(describe) }),
+    revisions: () => base,
+    listedCount: countListed(count, units),
+    isOfNode: true,
+    isVisibleIn: () => false,
+  };
 }
 
 export function listOmissions<T>(

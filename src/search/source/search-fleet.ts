@@ -1,5 +1,6 @@
 import type { Repository } from "../../model/repository.js";
 import type { SearchRequest } from "../../model/search-request.js";
+import type { Viewer } from "../../model/viewer.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
 import type { SearchPart } from "./search-part.js";
 import type { SearchSource, SourcedSearch, SourceRoot } from "./search-source.js";
@@ -12,8 +13,8 @@ export const nodesMax = 64;
 export interface SearchFleet {
   /** Whether this node has copies of all that there is. */
   readonly hasAll: boolean;
-  /** Whether it can search all of it by itself, for such a search. */
-  searchesHere(plan: SearchPlan): boolean;
+  /** Whether it can search all of it by itself, for such a search, which may be for changes. */
+  searchesHere(plan: SearchPlan, request?: Pick<SearchRequest, "since">): boolean;
   /** What is added to the ids of repositories of this node, so that they are different from those of others. */
   readonly idBase: number;
   /** Which node has the repository with this id in results, and its id there if that is this node. */
@@ -22,6 +23,11 @@ export interface SearchFleet {
   requireSearchable(request: SearchRequest): void;
   /** The sources of a search, this node first. */
   openSources(search: SourcedSearch, root: SourceRoot, here: RepositoriesHere): readonly SearchSource[];
+  /**
+   * Calls back whenever other nodes may have indexed repositories that the viewer may see, and sometimes when they have not; of each node
+   * once it listens, with whether all of them do. Returns a function that ends it.
+   */
+  watchFlips(viewer: Viewer, onFlip: () => void, onListening: (areAll: boolean) => void): () => void;
 }
 
 /** The repositories of the node that was asked. */
@@ -56,6 +62,8 @@ export interface PinnedRevision {
 export interface LeafServices {
   /** All repositories of this node, whoever may see them. */
   repositories(): readonly Repository[];
+  /** Calls back whenever repositories of this node have been indexed that the viewer may see. Returns a function that ends it. */
+  watchFlips(viewer: Viewer, onFlip: () => void): () => void;
   /**
    * Undefined if the search is not wanted any more. Of what is pinned, no other commit is searched; with `partitions`, only the repositories in
    * these.

@@ -45,6 +45,8 @@ export interface SearchSource {
   nameOf(repositoryId: number): string | undefined;
   /** Undefined unless the search is for changes, and the source knows them. Ids of repositories are those of this process. */
   readonly changes: FoundChanges | undefined;
+  /** Whether it is a node. If one is lost that was asked for changes, the next search is told them. */
+  readonly isNode?: boolean;
 }
 
 /** Basic queries that have run out of time: all of them, or those with some result options. */
@@ -70,6 +72,8 @@ export interface SourcedSearch {
   readonly batchBytesMax?: number | undefined;
   /** Ranked documents are kept for so many matches; absent for those that may be shown. */
   readonly rankedMatchesMax?: number | undefined;
+  /** The number of the first change of a search for changes; absent for 0. */
+  readonly sideFrom?: number | undefined;
 }
 
 /** What the root of a search gives its sources. */

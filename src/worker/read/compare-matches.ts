@@ -1,3 +1,4 @@
+import { assert } from "../../base/assert.js";
 import { TrawlError } from "../../base/errors.js";
 import type { MatchChange, MatchPlace } from "../../model/match-change.js";
 import type { LineMatch, StreamMatch } from "../../model/stream-events.js";
@@ -20,7 +21,7 @@ interface Sides {
 
 /** Compares the matches of each revision, and encodes what changed, in the order of the revisions. */
 export function answerCompareMatches(
-  { matches, revisions }: CompareMatches,
+  { matches, revisions, isPartial }: CompareMatches,
   { stop }: Pick<ReadContext, "stop">,
 ): ComparedMatches {
   const sides = new Map(revisions.map(({ side }): [number, Sides] => [side, { before: [], after: [] }]));
@@ -29,6 +30,7 @@ export function answerCompareMatches(
     for (const match of JSON.parse(Buffer.from(bytes).toString()) as StreamMatch[]) {
       const { side, isNew } = parseSideName(match.branches?.[0] ?? "");
       const known = sides.get(side);
+      assert(known !== undefined || isPartial, "a match is of a revision that is compared");
       if (known === undefined) continue;
       const found = isNew ? known.after : known.before;
       for (const placed of placedMatches(match)) found.push(placed);

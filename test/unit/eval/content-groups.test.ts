@@ -284,7 +284,7 @@ t.test("a claim is that of its first owner, and without room each owner has it",
   t.equal(claims.isFull, true);
   t.equal(claims.claim(key(1), [3, 1]), false);
   t.same([claims.find(key(1)), claims.find(key(2))], [1, 2]);
-  t.same([claims.ownerAt(1), claims.ownerAt(2)], [1, 2 ** 31 | 0]);
+  t.same([claims.ownerAt(1), claims.ownerAt(2)], [1, (2 ** 31) | 0]);
   t.equal(claims.find(key(3)), 0, "nobody has it");
   t.equal(claims.count, 2);
   t.same([...claims.keys(0, 2)], [...key(1), ...key(2)]);

@@ -39,6 +39,10 @@ class PretendedNode implements LeafServices {
     return [];
   }
 
+  watchFlips(): () => void {
+    return () => undefined;
+  }
+
   chooseHere(): Promise<ChosenHere> {
     this.searches++;
     const open: ChosenHere["open"] = (_, root) => this.#source(root);

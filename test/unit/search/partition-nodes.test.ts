@@ -3,6 +3,7 @@ import t from "tap";
 import { silentLog } from "../../../src/base/log.js";
 import { createMetrics } from "../../../src/base/metrics.js";
 import { Partitions } from "../../../src/catalog/partitions.js";
+import type { BaseRevisions } from "../../../src/model/match-change.js";
 import type { SearchContext } from "../../../src/model/search-context.js";
 import { ownRequest } from "../../../src/model/search-request.js";
 import { operatorViewer } from "../../../src/model/viewer.js";
@@ -29,14 +30,21 @@ class NotingNode implements LeafServices {
   asked: (readonly number[])[] = [];
   held: readonly number[] = [];
   owned: readonly number[] = [];
+  /** Names of the repositories of an earlier search, as it is told. */
+  told: (readonly string[])[] = [];
   outdated: readonly number[] = [];
 
   repositories(): readonly [] {
     return [];
   }
 
-  chooseHere(...[plan, , , , , partitions]: Parameters<LeafServices["chooseHere"]>): Promise<ChosenHere> {
+  watchFlips(): () => void {
+    return () => undefined;
+  }
+
+  chooseHere(...[plan, request, , , , partitions]: Parameters<LeafServices["chooseHere"]>): Promise<ChosenHere> {
     this.asked.push(partitions ?? []);
+    if (request.since !== undefined) this.told.push([...request.since.keys()]);
     const first = () => ({ part: emptyPart(plan), names: (partitions ?? []).map((number) => `repository ${number}`) });
     return Promise.resolve({ first, open: (_, root) => source(plan, root), release: () => undefined });
   }
@@ -102,7 +110,7 @@ async function arrange(
     owned: owned[i] ?? [],
   }));
   for (const [i, one] of all.noting.entries())
-    [one.held, one.owned, one.outdated, one.asked] = [held[i] ?? [], owned[i] ?? [], [], []];
+    [one.held, one.owned, one.outdated, one.asked, one.told] = [held[i] ?? [], owned[i] ?? [], [], [], []];
   for (const node of all.nodes) node.update(map);
   return all;
 }
@@ -110,10 +118,11 @@ async function arrange(
 async function search(
   node: PartitionNodes | undefined,
   query = "type:path needle",
+  since?: BaseRevisions,
 ): Promise<{ failures: string; excluded: readonly string[] }> {
   if (node === undefined) throw new RangeError("there is no such node");
   const plan = planQuery(query, "keyword", contexts);
-  const request = { ...ownRequest(query, operatorViewer, ""), receipt: "none" } as const;
+  const request = { ...ownRequest(query, operatorViewer, ""), receipt: "none", since } as const;
   const limits = searchLimits(plan, request, { defaultCount: 10, defaultTimeoutMs: longMs, maxTimeoutMs: longMs });
   const control = ControlBlock.allocate(1, 1000, 1);
   const nothing = (): undefined => undefined;
@@ -293,6 +302,40 @@ t.test("a copy that is outdated is searched where it is, if no other one is ther
   await arrange([[0, 1, 2, 3], [4, 5], [6]], [[0, 1, 2, 3, 7], [4, 5], [6]]);
   first.outdated = [7];
   t.match((await search(nodes[1])).failures, /^node a was not searched completely/, "others are not given it");
+});
+
+t.test("changes are asked of owners, and of nobody else", async (t) => {
+  const all = Array.from({ length: partitionCount }, (_, number) => number);
+  const held = [all, [0, 1, 2, 3], [4, 5, 6, 7]];
+  const owned = [
+    [0, 1],
+    [2, 3],
+    [4, 5, 6],
+  ];
+  const { nodes, noting } = await arrange(held, held, owned);
+  const [first] = nodes;
+  const base = new Map(Array.from({ length: 200 }, (_, i) => [`host/${i}`, new Map([["", "1".repeat(40)]])] as const));
+  const plan = planQuery("needle", "keyword", contexts);
+  t.equal(first?.searchesHere(plan), true);
+  t.equal(first?.searchesHere(plan, { since: base }), false);
+  const { failures, excluded } = await search(first, "type:path needle", base);
+  t.strictSame(
+    noting.map((one) => one.asked),
+    owned.map((numbers) => [numbers]),
+  );
+  t.match(failures, /a part of the index \(partition 7\) was not searched completely/, "nobody owns it");
+  t.equal(excluded.length, 1);
+  const [, second] = noting;
+  if (second !== undefined) second.owned = [];
+  const moved = await search(first, "type:path needle", base);
+  t.match(moved.failures, /node b was not searched completely/, "another one does, as it knows itself");
+  const whole = [all, all, []];
+  await arrange(whole, whole, [[], all, []]);
+  t.strictSame(await search(first, "type:path needle", base), { failures: "", excluded: [] });
+  t.strictSame(
+    noting.map((one) => one.told),
+    [[], [[...base.keys()]], []],
+  );
 });
 
 t.test("a node that is gone is not waited for while another one has what it has", async (t) => {

@@ -18,23 +18,32 @@ import { addTally, allWritten, emptyTally, increase } from "../../../src/protoco
 import { planQuery } from "../../../src/query/plan/plan-query.js";
 import {
   type Asked,
+  BaseReader,
   cutPart,
   cutReceipt,
+  divideBase,
   emptyPart,
   type LeafMessage,
   noCounts,
   readTally,
+  SharedBodies,
   splitTally,
   readAsked,
   readKnown,
   readPins,
   toLeafMessage,
   writeAsked,
+  writeBase,
   writePins,
   writeTally,
 } from "../../../src/search/fleet/fleet-messages.js";
 import { LeafSearch } from "../../../src/search/fleet/leaf-search.js";
-import { type RemoteNode, RemoteSource, replaceIds } from "../../../src/search/fleet/remote-source.js";
+import {
+  type RemoteNode,
+  RemoteSource,
+  replaceIds,
+  type RepositoryPlaces,
+} from "../../../src/search/fleet/remote-source.js";
 import { ResultOrder, sections } from "../../../src/search/fleet/result-order.js";
 import { readObjects, SharedContents } from "../../../src/search/fleet/shared-contents.js";
 import { isShared, searchLimits } from "../../../src/search/limits/search-limits.js";
@@ -43,6 +52,7 @@ import type { SearchSource, SourceRoot } from "../../../src/search/source/search
 import { FrameChannel, type FrameReceiver } from "../../../src/wire/frame-channel.js";
 import { type Frame, frameStart } from "../../../src/wire/frames.js";
 import { channelPair } from "../../support/channel-pair.js";
+import { TestClock } from "../../support/test-clock.js";
 
 // What a leaf says is believed only as far as it can be true; one that says something else is named, and left out.
 
@@ -91,6 +101,8 @@ function site(
   more: Partial<SearchRequest> = {},
   brokenNode = -1,
   contents?: SharedContents,
+  waiting = { bytes: 0 },
+  places?: RepositoryPlaces,
 ): Site {
   const request = { ...ownRequest(query, operatorViewer, ""), receipt: "report", ...more } as const;
   const limits = searchLimits(plan(query), request, { defaultCount: 10, defaultTimeoutMs: 1000, maxTimeoutMs: 1000 });
@@ -117,6 +129,7 @@ function site(
       },
       closed: () => undefined,
     });
+    Object.defineProperty(here, "waitingBytes", { get: () => waiting.bytes });
     return new FrameChannel(here, receiver);
   };
   const nodeOf = (i: number): RemoteNode => ({
@@ -162,12 +175,14 @@ function site(
       creditBytes: 1000,
       isOnly: false,
       contents,
+      places,
+      covered: { count: 0, units: 0 },
       claim: (repository, owner) => claims.get(repository) ?? owner,
       order,
       heads: { byteCount: 0, tallied: undefined },
       asked: writeAsked({
         plan: plan(query),
-        request,
+        request: { ...request, since: undefined },
         lane: limits.lane,
         timeoutsMs: limits.timeoutsMs,
         isSuggestible: limits.isSuggestible,
@@ -176,6 +191,8 @@ function site(
       log,
       onFailover: () => void nodes.push("failover"),
     },
+    undefined,
+    request.since && divideBase(request.since, 2, places?.find)[Number(isWaiting)],
   );
   const settle = async () => {
     for (let i = 0; i < 4; i++) await new Promise<void>((resolve) => void setImmediate(resolve));
@@ -387,7 +404,9 @@ t.test("what a lost node has counted and not sent is left to others, and named i
   await ended;
   source.finish();
   const { failures } = source.part({ all: false, options: new Set() }, true);
-  t.match(failures.first, [/^node leaf was not searched completely: .*; 1 of its results, to which others refer, may be/]);
+  t.match(failures.first, [
+    /^node leaf was not searched completely: .*; 1 of its results, to which others refer, may be/,
+  ]);
   t.equal(contents.isFull, true);
   t.notMatch(shown(b.object), /duplicate/);
 });
@@ -451,6 +470,300 @@ t.test("contents that cannot be are refused", async (t) => {
   await plain.say(prepared("x"));
   await plain.say(grouped(2, 2, records.length), records);
   t.match(plain.logged, [/nobody has asked for/]);
+});
+
+/** What an earlier search has covered: more than fits into one message. */
+const earlier = new Map(Array.from({ length: 1_500 }, (_, i) => [`r${i}`, new Map([["", "1".repeat(40)]])] as const));
+
+const oid = (digit: string): string => digit.repeat(40);
+
+/** A match object at a side of a change of the leaf. */
+function sideMatch(side: number, more: object = {}): string {
+  const lineMatches = [{ line: "x", lineNumber: 1, offsetAndLengths: [[0, 1]] }];
+  return JSON.stringify({
+    type: "content",
+    branches: [`${side}+`],
+    commit: oid("2"),
+    path: "p",
+    lineMatches,
+    ...more,
+  });
+}
+
+t.test("a leaf is told what an earlier search covered, and tells what has changed since", async (t) => {
+  const { source, heard, asked, say, ended } = site("x", new Map(), false, 1, { since: earlier });
+  await say(prepared("x", ["r1"]));
+  t.match(
+    heard.map(({ kind, isLast }) => [kind, isLast]),
+    [["ask"], ["base", false], ["base", false], ["base", true], ["go"]],
+  );
+  t.equal(asked().request.since, undefined);
+  await say(batch(1, { tally: tally([[idBase + 1, "r1", "0+", 1, ""]]) }), sideMatch(0));
+  t.equal(source.changes, undefined, "it has not told them");
+  await say({ kind: "changes", items: [[idBase + 1, "r1", "", oid("1"), oid("2"), false]], isLast: false });
+  await say({ kind: "changes", items: [[idBase + 2, "r2", "v", "", oid("3"), true]], isLast: false });
+  const kept = Buffer.alloc(188);
+  kept[0] = 0b110;
+  await say({ kind: "changes", items: [], isLast: true }, kept);
+  const items = [{ repository: "r1", generation: 3, revisions: [{ revision: "", commit: oid("2") }] }];
+  await say({ kind: "covered", items });
+  const receipt = { generation: [1, 2, 3, 4, 5], documentCount: 1, groups: [], repositories: { count: 1, items: [] } };
+  await say({ ...end("x", 1), receipt, hasToldCovered: true });
+  await ended;
+  t.same(source.changes, {
+    changes: [
+      { repository: { id: idBase + 1, name: "r1" }, revision: "", base: oid("1"), commit: oid("2"), side: 0 },
+      {
+        repository: { id: idBase + 2, name: "r2" },
+        revision: "v",
+        base: undefined,
+        commit: oid("3"),
+        side: 1,
+      },
+    ],
+    basesGone: [
+      {
+        repository: { id: idBase + 2, name: "r2" },
+        revision: "v",
+        base: undefined,
+        commit: oid("3"),
+        side: 1,
+      },
+    ],
+    kept: new Uint8Array(kept),
+  });
+  const part = await source.receipt({ all: false, options: new Set() });
+  t.same([...part.revisions()], [["r1", new Map([["", oid("2")]])]]);
+  t.same(part.repositories(0, 10), { count: 1, items });
+  t.equal(part.listedCount, 1);
+});
+
+t.test("a receipt that a leaf has not told completely is no base", async (t) => {
+  const receipt = { generation: [1, 2, 3, 4, 5], documentCount: 1, groups: [], repositories: { count: 2, items: [] } };
+  const items = [{ repository: "r1", generation: 3, revisions: [] }];
+  for (const hasToldCovered of [false, true]) {
+    const { source, say, ended } = site("x");
+    await say(prepared("x"));
+    await say({ kind: "covered", items });
+    await say({ ...end("x", 0), receipt, hasToldCovered });
+    await ended;
+    const part = await source.receipt({ all: false, options: new Set() });
+    t.throws(() => part.revisions(), /has covered 2 repositories of node leaf/);
+    t.same([part.repositories(0, 10), part.listedCount], [{ count: 2, items: [] }, 0]);
+  }
+  const { source, say, breakOff, ended } = site("x");
+  await say(prepared("x"));
+  await say({ kind: "covered", items });
+  await breakOff();
+  await ended;
+  const part = await source.receipt({ all: false, options: new Set() });
+  t.same([...part.revisions()], [], "what was lost counts as new the next time");
+});
+
+t.test("changes that cannot be are refused, and those of a leaf that is lost are unknown", async (t) => {
+  const one = (item: readonly unknown[], more: object = {}): object => ({
+    kind: "changes",
+    items: [item],
+    isLast: false,
+    ...more,
+  });
+  const right = [idBase + 1, "r1", "", oid("1"), oid("2"), false];
+  const bits = Buffer.alloc(188);
+  const wrong: readonly (readonly [string, readonly (readonly [object, Buffer?])[]])[] = [
+    ["of another node", [[one([1, "r1", "", oid("1"), oid("2"), false])]]],
+    ["no commit", [[one([idBase + 1, "r1", "", "main", oid("2"), false])]]],
+    ["a repository with two names", [[one(right)], [one([idBase + 1, "r2", "", oid("1"), oid("2"), false])]]],
+    ["bits of another base", [[one(right, { isLast: true }), Buffer.alloc(187)]]],
+    ["after the last ones", [[one(right, { isLast: true }), bits], [one(right)]]],
+    ["since another commit", [[one([idBase + 1, "r1", "", oid("3"), oid("2"), false])]]],
+    ["since no commit", [[one([idBase + 1, "r1", "", "", oid("2"), false])]]],
+    ["twice", [[one(right)], [one(right)]]],
+    ["a repository of another node", [[one([idBase + 1, "taken", "", oid("1"), oid("2"), false])]]],
+  ];
+  for (const [name, messages] of wrong) {
+    const { source, logged, say, ended } = site("x", new Map([["taken", "node other"]]), false, 1, { since: earlier });
+    await say(prepared("x", ["r1"]));
+    for (const [message, body] of messages) await say(message, body);
+    await ended;
+    t.match(logged, [/it sent what it may not/], name);
+    t.equal(source.changes, undefined, name);
+  }
+  const plain = site("x");
+  await plain.say(prepared("x"));
+  await plain.say(one(right));
+  t.match(plain.logged, [/nobody has asked for/]);
+  const cut = site("x", new Map(), false, 1, { since: earlier });
+  await cut.say(prepared("x", ["r1"]));
+  await cut.say(one(right, { isLast: true }), bits);
+  await cut.breakOff();
+  await cut.ended;
+  t.equal(cut.source.changes, undefined, "it has not ended");
+});
+
+t.test("results that cannot be compared lose the node that tells them", async (t) => {
+  const at = (body: string): readonly (readonly [object, string | Buffer])[] => [
+    [batch(1, { tally: tally([[idBase + 1, "r1", "0+", 1, ""]]) }), body],
+  ];
+  const last = [
+    [{ kind: "changes", items: [[idBase + 1, "r1", "", oid("1"), oid("2"), false]], isLast: true }, Buffer.alloc(188)],
+    [end("x", 1), ""],
+  ] as const;
+  const wrong: readonly (readonly [string, readonly (readonly [object, string | Buffer])[]])[] = [
+    ["no JSON", at("{]}")],
+    ["no object", at("{},null,{}")],
+    ["a side of another node", at(sideMatch(-1))],
+    ["a side beyond all changes", at(sideMatch(100_000))],
+    ["a side that is not told", [...at(sideMatch(1)), ...last]],
+    ["no side", at(sideMatch(0, { branches: ["main"] }))],
+    ["no list of sides", at(sideMatch(0, { branches: {} }))],
+    ["no list of lines", at(sideMatch(0, { lineMatches: {} }))],
+    ["no line", at(sideMatch(0, { lineMatches: [null] }))],
+    ["deep offsets", at(sideMatch(0, { lineMatches: [{ line: "", lineNumber: 1, offsetAndLengths: [[[[]]]] }] }))],
+    ["no path", at(sideMatch(0, { path: 1 }))],
+    ["no symbols", at(sideMatch(0, { type: "symbol", symbols: [{ name: {}, line: 1 }] }))],
+  ];
+  for (const [name, messages] of wrong) {
+    const { source, logged, say, ended } = site("x", new Map(), false, 1, { since: earlier });
+    await say(prepared("x", ["r1"]));
+    for (const [message, body] of messages) await say(message, body);
+    await ended;
+    t.match(logged, [/it sent what it may not/], name);
+    t.equal(source.changes, undefined, name);
+  }
+  const { source, say, ended } = site("x", new Map(), false, 1, { since: earlier });
+  await say(prepared("x", ["r1"]));
+  for (const [message, body] of [...at(sideMatch(0)), ...last]) await say(message, body);
+  await ended;
+  t.equal(source.changes?.changes.length, 1);
+});
+
+t.test("a node tells no more of what it covers than it may", async (t) => {
+  const revisions = (count: number) =>
+    Array.from({ length: count }, (_, i) => ({ revision: `v${i}`, commit: oid("2") }));
+  const item = (i: number, count = 1) => ({ repository: `r${i}`, generation: 1, revisions: revisions(count) });
+  const tell = async (more: Partial<SearchRequest>, pieces: readonly (readonly object[])[]) => {
+    const one = site("x", new Map(), false, 1, more);
+    await one.say(prepared("x", ["r1"]));
+    for (const items of pieces) await one.say({ kind: "covered", items });
+    const count = pieces.flat().length;
+    const receipt = { generation: [1, 2, 3, 4, 5], documentCount: 1, groups: [], repositories: { count, items: [] } };
+    await one.say({ ...end("x", 0), receipt, hasToldCovered: true });
+    await one.ended;
+    const { listedCount } = await one.source.receipt({ all: false, options: new Set() });
+    return { logged: one.logged, listedCount };
+  };
+  const many = Array.from({ length: 1_000 }, (_, i) => item(i));
+  const units = (count: number) => Math.floor((`${[...Array(count).keys()].join("")}`.length + count * 43) / 128);
+  t.match(await tell({}, [many, []]), { logged: [], listedCount: 1_000 + units(1_000) });
+  t.match((await tell({}, [many, [item(1_000)]])).logged, [/more than 1000 repositories that it has covered/]);
+  t.match(await tell({ isBase: true }, [many, [item(1_000)]]), { logged: [], listedCount: 1_001 + units(1_001) });
+  const long = Array.from({ length: 11 }, (_, i) => [item(i, 10_000)]);
+  const large = await tell({ isBase: true }, long.slice(0, 10));
+  t.same(large.logged, []);
+  t.ok(large.listedCount > 100_000);
+  t.match(await tell({ isBase: true }, long), { logged: [], listedCount: 0 }, "too many revisions are not kept");
+  const strange = { ...item(1), revisions: [{ revision: "", commit: "x" }] };
+  t.match((await tell({}, [[strange]])).logged, [/id of a commit/]);
+});
+
+t.test(
+  "after its limit, a search whose receipt is a base waits for what a leaf has covered, or names it",
+  async (t) => {
+    const clock = new TestClock(t);
+    for (const isBase of [false, true]) {
+      const { control, source, heard, say, ended } = site("x", new Map(), false, 1, { isBase });
+      await say(prepared("x"));
+      control.stopAtLimit();
+      source.goOn();
+      await say({ kind: "state", counts: counts(0), isParked: false });
+      t.match(heard.at(-1), { kind: "stop" });
+      let hasEnded = false;
+      void ended.then(() => {
+        hasEnded = true;
+      });
+      await clock.advance(10_000);
+      t.equal(hasEnded, !isBase);
+      await source.receipt({ all: false, options: new Set() });
+      source.finish();
+      t.equal(source.part({ all: false, options: new Set() }, true).failures.count, Number(isBase));
+    }
+  },
+);
+
+t.test("a leaf that does not read is not told the rest", async (t) => {
+  const clock = new TestClock(t);
+  const waiting = { bytes: 1024 * 1024 };
+  const { heard, source } = site("x", new Map(), false, 1, { since: earlier }, -1, undefined, waiting);
+  const kinds = () => heard.map(({ kind }) => kind);
+  await clock.advance(1_000);
+  t.same(kinds(), ["ask"]);
+  waiting.bytes = 0;
+  await clock.advance(100);
+  t.same(kinds(), ["ask", "base", "base", "base", "go"]);
+  source.giveUp();
+  const left = site("x", new Map(), false, 1, { since: earlier }, -1, undefined, { bytes: 1024 * 1024 });
+  left.source.giveUp();
+  await clock.advance(1_000);
+  t.equal(clock.timerCount, 0, "nobody waits for it any more");
+});
+
+t.test("another node tells changes with the same numbers, and none goes on behind results", async (t) => {
+  const change = (node: number): object => ({
+    kind: "changes",
+    items: [[node * idBase + 1, "r1", "", oid("1"), oid("2"), false]],
+    isLast: true,
+  });
+  const bits = Buffer.alloc(188);
+  const { source, heard, nodes, say, breakOff, ended } = site("x", new Map(), false, 2, { since: earlier });
+  await say(prepared("x", ["r1"]));
+  await say({ ...change(1), isLast: false });
+  heard.length = 0;
+  await breakOff();
+  t.match(
+    heard.map(({ kind }) => kind),
+    ["ask", "base", "base", "base", "go"],
+  );
+  await say(prepared("x", ["r1"]));
+  await say(change(2), bits);
+  await say(end("x", 0));
+  await ended;
+  t.same(nodes, ["leaf0", "failover", "leaf1"]);
+  t.match(source.changes?.changes, [{ repository: { id: idBase + 1 }, side: 0 }], "the first id is kept");
+  t.equal(source.changes?.changes.length, 1);
+  const late = site("x", new Map(), false, 2, { since: earlier });
+  await late.say(prepared("x", ["r1"]));
+  await late.say(batch(1, { tally: tally([[idBase + 1, "r1", "0+", 1, ""]]) }), sideMatch(0));
+  await late.breakOff();
+  await late.ended;
+  t.same([late.nodes, late.source.changes], [["leaf0"], undefined]);
+});
+
+t.test("what an earlier search covered arrives as it was", async (t) => {
+  const random = new Map([
+    ...earlier,
+    ["many", new Map(Array.from({ length: 3_000 }, (_, i) => [`revision ${i}`, oid("a")] as const))],
+    ["none", new Map<string, string>()],
+    ["last", new Map([["", ""]])],
+  ]);
+  const pieces = [...writeBase(random)];
+  t.ok(pieces.length >= 4);
+  t.ok(pieces.every(({ length }) => length < 256 * 1024));
+  const shared = new SharedBodies(pieces.values());
+  const first = shared.all();
+  first.next();
+  t.same([...shared.all()], pieces, "another leaf may be ahead");
+  t.same([...first], pieces.slice(1));
+  const reader = new BaseReader();
+  for (const piece of pieces) reader.add(false, piece);
+  t.equal(reader.isComplete, false);
+  reader.add(true, new Uint8Array(0));
+  t.equal(reader.isComplete, true);
+  t.same([...reader.base], [...random]);
+  t.throws(() => {
+    for (let i = 0; i < 200; i++)
+      reader.add(false, serialize(Array.from({ length: 1_000 }, (_, k) => [`${i} ${k}`, []])));
+  }, /more revisions of an earlier search/);
+  t.throws(() => reader.add(false, serialize([["a", [["", "x".repeat(65)]]]])), { code: "bad-request" });
 });
 
 t.test("credit is returned when the client has read", async (t) => {
@@ -1192,7 +1505,15 @@ t.test("a leaf counts nothing that another one has found", async (t) => {
     secret: Buffer.alloc(16),
   });
   coordinator.send(
-    { kind: "ask", timeoutMs: 1000, creditBytes: 1000, hasMarks: true, pinnedCount: 0, knownCount: 2, sentCount: 0 },
+    {
+      kind: "ask",
+      timeoutMs: 1000,
+      creditBytes: 1000,
+      hasMarks: true,
+      pinnedCount: 0,
+      knownCount: 2,
+      sentCount: 0,
+    },
     asked,
   );
   coordinator.send({ kind: "known" }, serialize(["a@", "c@"]));
@@ -1306,6 +1627,7 @@ t.test("a leaf chooses when it has all revisions to pin, and no more", async (t)
     const [here, there] = channelPair();
     const searcher = {
       repositories: () => [],
+      watchFlips: () => () => undefined,
       chooseHere: (...args: readonly unknown[]) => {
         chosenFor = args[4] as readonly PinnedRevision[];
         return new Promise<undefined>(() => undefined);

@@ -139,6 +139,7 @@ t.test("a node says what it has, and nothing else", async (t) => {
         if (isBroken) throw new Error("no table");
         return [repository("a")];
       },
+      watchFlips: () => () => undefined,
       chooseHere: () => Promise.resolve(undefined),
     };
     const leaf = new LeafSearch(() => channel as FrameChannel, {
@@ -159,7 +160,11 @@ t.test("what searches that go on are told has a limit on its memory, for all of 
   const begin = (): { readonly leaf: LeafSearch; readonly said: object[] } => {
     const said: object[] = [];
     const channel = { send: (message: object) => void said.push(message), finish: () => undefined, isClosed: false };
-    const searcher = { repositories: () => [], chooseHere: () => new Promise<undefined>(() => undefined) };
+    const searcher = {
+      repositories: () => [],
+      watchFlips: () => () => undefined,
+      chooseHere: () => new Promise<undefined>(() => undefined),
+    };
     const leaf = new LeafSearch(() => channel as unknown as FrameChannel, {
       coordinator: "x",
       searcher,

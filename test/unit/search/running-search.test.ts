@@ -113,6 +113,8 @@ class TestSource implements SearchSource {
       groups: [listOmissions("fork", [`fork${this.id}`], (repository) => ({ repository }))],
       repositories: () => ({ count: 1, items: [{ repository: `r${this.id}`, generation: 1, revisions: [] }] }),
       revisions: () => new Map(),
+      listedCount: 0,
+      isOfNode: false,
       isVisibleIn: () => true,
     });
   }

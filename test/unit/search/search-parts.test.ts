@@ -13,8 +13,8 @@ import { SearchReceipt } from "../../../src/search/report/search-receipt.js";
 import { SourceReceipt } from "../../../src/search/partition/source-receipt.js";
 import { repositoriesOfAll, SourceRecord, SourceReport } from "../../../src/search/partition/source-record.js";
 import { type Resolution, resolveInSteps } from "../../../src/search/repositories/repository-resolver.js";
-import { mergeChanges } from "../../../src/search/source/found-changes.js";
-import { joinPages, listOmissions, mergeOmissions } from "../../../src/search/source/receipt-part.js";
+import { mergeChanges, untoldRevisions } from "../../../src/search/source/found-changes.js";
+import { joinPages, listOmissions, mergeOmissions, untoldPart } from "../../../src/search/source/receipt-part.js";
 import {
   join,
   type Listed,
@@ -373,9 +373,43 @@ t.test("omissions have a fixed order, and no reason twice", async (t) => {
 t.test("a repository is gone if no source has it", async (t) => {
   const base = new Map([..."abcdefghij"].map((name) => [name, new Map([["", "1".repeat(40)]])]));
   const found = (...kept: number[]) => ({ changes: [], kept: Uint8Array.from(kept), basesGone: [] });
-  t.equal(mergeChanges([], base), undefined);
-  t.equal(mergeChanges([undefined], base), undefined);
-  t.strictSame(mergeChanges([found(0b1111_0000, 1), found(0b0001_1100, 1)], base)?.repositoriesGone, ["a", "b", "j"]);
-  t.strictSame(mergeChanges([found(0b1111_1110, 3)], base)?.repositoriesGone, ["a"]);
-  t.strictSame(mergeChanges([found(0, 0), undefined], base)?.repositoriesGone, [], "the other one may have them");
+  t.equal(mergeChanges([], base, false), undefined);
+  t.equal(mergeChanges([undefined], base, false), undefined);
+  const later = { changes: [], repositoriesGone: [], isPartial: true, basesGone: [] };
+  t.strictSame(mergeChanges([undefined], base, true), later, "a node may tell them later");
+  t.strictSame(mergeChanges([found(0b1111_0000, 1), found(0b0001_1100, 1)], base, false)?.repositoriesGone, [
+    "a",
+    "b",
+    "j",
+  ]);
+  t.strictSame(mergeChanges([found(0b1111_1110, 3)], base, false)?.repositoriesGone, ["a"]);
+  const partly = [found(0b1111_1110, 1), undefined];
+  t.strictSame(mergeChanges(partly, base, false)?.repositoriesGone, [], "the other one may have them");
+  t.strictSame(
+    [mergeChanges(partly, base, false)?.isPartial, mergeChanges([found(0, 0)], base, false)?.isPartial],
+    [true, false],
+  );
+  t.strictSame([...untoldRevisions(partly, base).keys()], ["a", "j"], "they are compared the next time");
+  t.equal(untoldRevisions([undefined, undefined], base).size, 10);
+  const some = new Map([...base].filter(([name]) => "bdf".includes(name)));
+  const part = { ...found(0, 0), kept: Uint8Array.of(0b101), told: some };
+  t.strictSame(mergeChanges([part, found(0b0000_0001, 2)], base, false)?.repositoriesGone, [
+    "c",
+    "d",
+    "e",
+    "g",
+    "h",
+    "i",
+  ]);
+  t.strictSame([...untoldRevisions([part, undefined], base).keys()], ["a", "c", "d", "e", "g", "h", "i", "j"]);
+  t.equal(untoldRevisions([found(0, 0), found(0, 0)], base).size, 0);
+});
+
+t.test("what nobody could tell of is in the receipt", async (t) => {
+  const revisions = new Map([["v1", "1".repeat(40)]]);
+  const part = untoldPart(new Map(["a", "b", "c"].map((name) => [name, revisions])));
+  const item = { generation: 0, revisions: [{ revision: "v1", commit: "1".repeat(40) }] };
+  t.strictSame(part.repositories(1, 1), { count: 3, items: [{ repository: "b", ...item }] });
+  t.strictSame([...part.revisions().keys()], ["a", "b", "c"]);
+  t.strictSame([part.listedCount, part.isVisibleIn({} as never)], [4, false], "3 revisions and 129 characters");
 });

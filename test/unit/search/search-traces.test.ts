@@ -3,8 +3,9 @@ import { anonymous, operatorViewer } from "../../../src/model/viewer.js";
 import { planQuery } from "../../../src/query/plan/plan-query.js";
 import { noStats } from "../../../src/protocol/search-options.js";
 import type { SearchRequest } from "../../../src/model/search-request.js";
+import type { SearchReceipt } from "../../../src/search/report/search-receipt.js";
 import type { SearchEnd } from "../../../src/search/report/search-report.js";
-import { TraceStore, traceWriter } from "../../../src/search/report/latest-searches.js";
+import { ReceiptStore, TraceStore, traceWriter } from "../../../src/search/report/latest-searches.js";
 
 t.test("viewers can read only their own traces", (t) => {
   const store = new TraceStore();
@@ -44,5 +45,25 @@ t.test("what took part in the search is told to those who saw all repositories t
         t.match(text, sawAll && seesAll ? /duration: 12\.00/ : /duration: 20\.00/);
       }
     }
+  t.end();
+});
+
+t.test("receipts take as much room as other nodes have told", (t) => {
+  const store = new ReceiptStore(() => ({}) as never);
+  const receipt = (listedCount: number) =>
+    ({ listedCount, isVisibleIn: () => true, repositories: () => ({ count: 0, items: [] }) }) as never as SearchReceipt;
+  const known = (): string[] =>
+    Array.from({ length: 200 }, (_, i) => `${i}`).filter((id) => store.find(id, anonymous) !== undefined);
+  for (let i = 0; i < 100; i++) store.add(`${i}`, receipt(i % 2), anonymous);
+  t.equal(store.size, 64);
+  t.equal(known()[0], "36");
+  const whale = receipt(231_000);
+  store.add("100", whale, anonymous);
+  t.equal(store.size, 64 - 58 + 1, "and all that may be told has room");
+  t.ok(known().includes("100"));
+  store.forget(whale);
+  t.equal(store.size, 6);
+  store.forget(receipt(1));
+  t.equal(store.size, 6, "one that it does not have");
   t.end();
 });

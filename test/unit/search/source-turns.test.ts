@@ -202,6 +202,8 @@ function fleet(query: string, all: readonly Findings[], defaultCount: number, ra
     creditBytes: 64 * 1024,
     isOnly: false,
     contents: undefined,
+    places: undefined,
+    covered: { count: 0, units: 0 },
     claim: (_repository: string, owner: string) => owner,
     order,
     heads,
