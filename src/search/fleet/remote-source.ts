@@ -253,8 +253,9 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
   #isFinal = false;
   #hasSentLimit = false;
   #limitWait: PendingCall | undefined;
-  /** Matches in the batches that were passed on. */
+  /** Matches in the batches that were passed on; and match objects, if they are looked at. */
   #receivedMatches = 0;
+  #objectCount = 0;
   #isLeafParked = false;
   /** Bytes of the leaf for which no credit was returned. */
   #owedBytes = 0;
@@ -665,6 +666,7 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     this.#foundCount = 0;
     this.#counts = noCounts;
     this.#receivedMatches = 0;
+    this.#objectCount = 0;
   }
 
   get isActive(): boolean {
@@ -1061,7 +1063,7 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     const saved = this.#savedIn(message, body);
     const own = isShown ? this.#withFirstIds(bytes) : bytes.subarray(0, 0);
     const objects = this.#contents && readObjects(own);
-    this.#changes?.hear(own);
+    this.#countObjects((objects?.objects.length ?? 0) + (this.#changes?.hear(own) ?? 0), count);
     // If the results or counts are wrong, the leaf is lost, and has no claim any more.
     const copies = this.#contents?.pass(records);
     const shown = objects === undefined ? own : (this.#contents?.shorten(objects) ?? own);
@@ -1078,6 +1080,13 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     if (unownedResults > 0 || (marks.length === 0 && countsAnything(message.tally))) this.#passed.addUnmarked();
     this.#owe(creditOfBatch({ bytes, tally }));
     this.#root.listener.batch({ bytes: shown, tally, digest, selected: [] }, release);
+  }
+
+  /** Each object has a match, which its batch has counted or one before. Some of these are dropped when the time is over. */
+  #countObjects(objectCount: number, matchCount: number): void {
+    this.#objectCount += objectCount;
+    const countMax = this.#receivedMatches + matchCount + continuedSlack;
+    require(this.#isOutOfTime || this.#objectCount <= countMax, "more match objects than it has counted matches");
   }
 
   /** The records of a batch that counts so many matches. */
@@ -1336,6 +1345,7 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     this.#covered.clear();
     this.#counts = noCounts;
     this.#receivedMatches = 0;
+    this.#objectCount = 0;
     this.#isLeafParked = false;
     this.#owedBytes = 0;
     this.#sentLate.clear();
@@ -1529,13 +1539,18 @@ class ToldChanges {
     this.#onMoved = onMoved;
   }
 
-  /** Match objects, each of which names a revision of the leaf. Throws `bad-request` for what cannot be compared. */
-  hear(bytes: Uint8Array): void {
-    for (const object of splitObjects(bytes)) {
+  /**
+   * Match objects, each of which names a revision of the leaf. Returns how many they are. Throws `bad-request` for what cannot be
+   * compared.
+   */
+  hear(bytes: Uint8Array): number {
+    const objects = splitObjects(bytes);
+    for (const object of objects) {
       const side = readSide(parseMatch(object)) - this.#sideFrom;
       require(side >= 0 && side < changesCountMax, "a result of a revision of another node");
       this.#sideTo = Math.max(this.#sideTo, side + 1);
     }
+    return objects.length;
   }
 
   /** Throws `bad-request` if it has found results of a change that it has not told. */

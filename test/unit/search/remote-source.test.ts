@@ -738,6 +738,21 @@ t.test("another node tells changes with the same numbers, and none goes on behin
   t.same([late.nodes, late.source.changes], [["leaf0"], undefined]);
 });
 
+t.test("a leaf that sends more match objects than it has counted matches is lost", async (t) => {
+  for (const [count, isRight] of [
+    [17, true],
+    [18, false],
+  ] as const) {
+    const { source, logged, say } = site("count:all x", new Map(), false, 1, { since: earlier });
+    await say(prepared("count:all x", ["r1"]));
+    const body = Array.from({ length: count }, () => sideMatch(0)).join();
+    await say(batch(1, { tally: tally([[idBase + 1, "r1", "0+", 1, ""]]) }), body);
+    t.equal(logged.length, isRight ? 0 : 1);
+    if (!isRight) t.match(logged, [/more match objects than it has counted matches/]);
+    source.giveUp();
+  }
+});
+
 t.test("what an earlier search covered arrives as it was", async (t) => {
   const random = new Map([
     ...earlier,
