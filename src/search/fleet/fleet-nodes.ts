@@ -14,10 +14,13 @@ import { LeafServer, type LeafServerSettings } from "./leaf-server.js";
 import type { Channel } from "./local-channel.js";
 import { FleetFlips } from "./node-flips.js";
 import { compareWithPeers, holdingsInSteps, ReplicaDifferences } from "./replica-check.js";
-import type { RemoteNode } from "./remote-source.js";
+import type { RemoteNode, RepositoryPlaces } from "./remote-source.js";
 
 /** How often nodes that should have the same repositories compare them. */
 const compareMs = 60_000;
+
+/** Repositories of which it is remembered where they are. */
+const placesMax = 200_000;
 
 export interface FleetSettings extends LeafServerSettings {
   /** All nodes, this one among them, in the order in which their repositories are numbered. */
@@ -41,6 +44,8 @@ export class FleetNodes implements SearchFleet {
   /** Index of this node. */
   readonly #own: number;
   readonly #flips = new FleetFlips();
+  /** By the names of repositories that streams wait for: -1 for this node, or the index of a group. Only a guess, which sources check. */
+  readonly #places = new Map<string, number>();
   readonly idBase: number;
   readonly #differences: ReplicaDifferences;
   #comparing: PendingCall | undefined;
@@ -158,8 +163,27 @@ export class FleetNodes implements SearchFleet {
       log,
       onFailover: () => metrics.fleetFailovers.inc(),
       findOwner: (repository) => (here.has(repository) ? `node ${identity.node}` : undefined),
-      places: undefined,
+      places: search.request.isBase === true ? this.#placesFrom(isOwnSearched ? -1 : 0) : undefined,
     });
+  }
+
+  /**
+   * For a stream that waits, which searches again if a guess was wrong. The number of its first source is 0, and `first` is that of the
+   * node or the group.
+   */
+  #placesFrom(first: number): RepositoryPlaces {
+    const places = this.#places;
+    return {
+      find: (repository) => {
+        const place = places.get(repository);
+        return place === undefined || place < first ? undefined : place - first;
+      },
+      learn: (repository, source) => {
+        if (places.size >= placesMax && !places.has(repository)) places.clear();
+        places.set(repository, source + first);
+      },
+      forget: () => places.clear(),
+    };
   }
 }
 

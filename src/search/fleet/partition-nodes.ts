@@ -17,7 +17,7 @@ import type { RequirePartitions } from "./leaf-search.js";
 import { LeafServer, type LeafServerSettings } from "./leaf-server.js";
 import type { Channel } from "./local-channel.js";
 import { FleetFlips } from "./node-flips.js";
-import type { RemoteNode } from "./remote-source.js";
+import type { RemoteNode, RepositoryPlaces } from "./remote-source.js";
 
 /** A node of the fleet, as the database has it. */
 export interface HoldingNode extends NodeAddress {
@@ -220,7 +220,7 @@ export class PartitionNodes implements SearchFleet {
       log,
       onFailover: () => metrics.fleetFailovers.inc(),
       findOwner: () => undefined,
-      places: undefined,
+      places: since && this.#placesIn(sourceGroups),
     });
   }
 
@@ -237,6 +237,18 @@ export class PartitionNodes implements SearchFleet {
       else addTo(groups, owner, [owner], partition);
     }
     return { ...route, groups: [...groups.values()], missing };
+  }
+
+  /** The name of a repository says in which group it is. */
+  #placesIn(groups: readonly SourceGroup[]): RepositoryPlaces {
+    const { partitions } = this.#settings;
+    const places = new Int32Array(partitions.count).fill(-1);
+    for (const [i, group] of groups.entries()) for (const number of group.partitions?.numbers ?? []) places[number] = i;
+    return {
+      find: (repository) => places[partitions.place(repository)],
+      learn: () => undefined,
+      forget: () => undefined,
+    };
   }
 
   #toGroup(numbers: readonly number[], nodes: SourceGroup["nodes"]): SourceGroup {

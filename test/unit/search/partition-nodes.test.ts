@@ -304,7 +304,7 @@ t.test("a copy that is outdated is searched where it is, if no other one is ther
   t.match((await search(nodes[1])).failures, /^node a was not searched completely/, "others are not given it");
 });
 
-t.test("changes are asked of owners, and of nobody else", async (t) => {
+t.test("changes are asked of owners, each of which is told what it may have", async (t) => {
   const all = Array.from({ length: partitionCount }, (_, number) => number);
   const held = [all, [0, 1, 2, 3], [4, 5, 6, 7]];
   const owned = [
@@ -314,7 +314,10 @@ t.test("changes are asked of owners, and of nobody else", async (t) => {
   ];
   const { nodes, noting } = await arrange(held, held, owned);
   const [first] = nodes;
+  const partitions = new Partitions(partitionCount);
   const base = new Map(Array.from({ length: 200 }, (_, i) => [`host/${i}`, new Map([["", "1".repeat(40)]])] as const));
+  const placed = (numbers: readonly number[]): readonly string[] =>
+    [...base.keys()].filter((name) => numbers.includes(partitions.place(name)));
   const plan = planQuery("needle", "keyword", contexts);
   t.equal(first?.searchesHere(plan), true);
   t.equal(first?.searchesHere(plan, { since: base }), false);
@@ -322,6 +325,10 @@ t.test("changes are asked of owners, and of nobody else", async (t) => {
   t.strictSame(
     noting.map((one) => one.asked),
     owned.map((numbers) => [numbers]),
+  );
+  t.strictSame(
+    noting.map((one) => one.told),
+    owned.map((numbers) => [placed(numbers)]),
   );
   t.match(failures, /a part of the index \(partition 7\) was not searched completely/, "nobody owns it");
   t.equal(excluded.length, 1);

@@ -738,6 +738,40 @@ t.test("another node tells changes with the same numbers, and none goes on behin
   t.same([late.nodes, late.source.changes], [["leaf0"], undefined]);
 });
 
+t.test("a leaf is not told what another one is known to have, and is lost if it has that", async (t) => {
+  const forgotten: string[] = [];
+  const places = (source: number | undefined): RepositoryPlaces => ({
+    find: (name) => (name === "r1" ? source : undefined),
+    learn: (repository, number) => forgotten.push(`learn ${repository} ${number}`),
+    forget: () => forgotten.push("forget"),
+  });
+  const change = { kind: "changes", items: [[idBase + 1, "r1", "", "", oid("2"), false]], isLast: false };
+  const bits = Buffer.alloc(188);
+  for (const [source, isKnown] of [
+    [1, false],
+    [-1, false],
+    [0, true],
+    [undefined, true],
+  ] as const) {
+    forgotten.length = 0;
+    const since = { since: earlier, isBase: true };
+    const one = site("x", new Map(), false, 1, since, -1, undefined, undefined, places(source));
+    await one.say(prepared("x", ["r1"]));
+    const items = [{ repository: "r2", generation: 3, revisions: [] }];
+    await one.say({ kind: "covered", items });
+    const right = { ...change, items: [[idBase + 1, "r1", "", oid("1"), oid("2"), false]] };
+    await one.say(isKnown ? right : change);
+    await one.say({ kind: "changes", items: [], isLast: true }, bits);
+    const repositories = { count: 1, items: [] };
+    const receipt = { generation: [1, 2, 3, 4, 5], documentCount: 1, groups: [], repositories };
+    await one.say({ ...end("x", 0), receipt, hasToldCovered: true });
+    await one.ended;
+    t.same(forgotten, ["learn r2 0", ...(isKnown ? [] : ["forget"])], `${source}`);
+    t.equal(one.source.changes?.changes.length, isKnown ? 1 : undefined);
+    if (!isKnown) t.match(one.logged, [/a change of r1, which was known to be elsewhere/]);
+  }
+});
+
 t.test("a leaf that sends more match objects than it has counted matches is lost", async (t) => {
   for (const [count, isRight] of [
     [17, true],
