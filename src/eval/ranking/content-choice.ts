@@ -139,11 +139,14 @@ function findGroup(reader: ShardReader, document: number): number {
 /** Fewer contents are examined faster than they are divided. */
 const dividedMin = 24;
 
+/** What matches may be in the name of a symbol: nothing, a part of it, or all of its letters. */
+export type Naming = "none" | "partial" | "whole";
+
 /** Contents that are examined together. */
 export interface Tier {
   readonly contents: ContentSet;
-  /** False if no document of theirs has a match in the name of a symbol, or a word in its path. */
-  readonly mayBeNamed: boolean;
+  /** Of each of their documents. Unless it is `whole`, none has a word in its path either. */
+  readonly naming: Naming;
   /** The largest weight of a document. */
   readonly weightMax: number;
 }
@@ -155,30 +158,41 @@ export interface TierHints {
   /** The patterns whose matches are scored. */
   readonly leaves: readonly Leaf[];
   readonly contentsWithPathMatch: () => Uint32Array;
+  /** The contents with a symbol whose name matches may cover, ascending; undefined if these are not told from others. */
+  readonly contentsCovered: (() => Uint32Array) | undefined;
 }
 
 /**
  * Divides contents such that those come first of which a document may have a high score: contents in which a name of a
  * symbol or a path may have a match, then the others by weight. Once enough documents are found that score higher than
  * any of the next tier can, its contents need not be read.
+ *
+ * A name that matches cover counts much more than one of which they are a part. Where these can be told apart, the latter
+ * have tiers of their own.
  */
 export function divide(contents: ContentSet, hints: TierHints, kernel: Kernel, stop: StopCheck): readonly Tier[] {
-  const whole: Tier = { contents, mayBeNamed: true, weightMax: 1 };
+  const whole: Tier = { contents, naming: "whole", weightMax: 1 };
   const { reader, symbols, leaves } = hints;
   if (contents === undefined || contents.length < dividedMin) return [whole];
   // The paths in which a word occurs are known if the patterns are searched for in paths, whatever the case.
   if (!leaves.every(({ inPath, foldCase }) => inPath && foldCase)) return [whole];
   const inNames = symbols === undefined ? nothing : contentsWithNames(leaves, symbols, kernel, stop);
-  const named = intersect(contents, unite(inNames, hints.contentsWithPathMatch()));
-  if (named === undefined || named.length === contents.length) return [whole];
-  const others = subtract(contents, named);
+  const inPaths = hints.contentsWithPathMatch();
+  const named = intersect(contents, unite(inNames, inPaths));
+  const covered = symbols && hints.contentsCovered?.();
+  // A symbol with the key of a name that the word covers need not have the word.
+  const first = covered === undefined ? named : intersect(named, unite(covered, inPaths));
+  if (named === undefined || first === undefined || first.length === contents.length) return [whole];
   const groups = findWeightGroups(reader);
-  const byWeight = largestWeights.map((weightMax, group) => ({
-    contents: others.filter((content) => groups[content] === group),
-    mayBeNamed: false,
-    weightMax,
-  }));
-  return [{ ...whole, contents: named }, ...byWeight].filter((tier) => tier.contents.length > 0);
+  const byWeight = (all: Uint32Array, naming: Naming): Tier[] =>
+    largestWeights.map((weightMax, group) => ({
+      contents: all.filter((content) => groups[content] === group),
+      naming,
+      weightMax,
+    }));
+  const partly = byWeight(subtract(named, first), "partial");
+  const others = byWeight(subtract(contents, named), "none");
+  return [{ ...whole, contents: first }, ...partly, ...others].filter((tier) => tier.contents?.length !== 0);
 }
 
 /**

@@ -1,7 +1,9 @@
 import { type Features, kindFactor, type NameFeatures, scoreSymbol, type SymbolFeatures } from "./score.js";
+import type { Naming } from "./content-choice.js";
 import {
   bitsOfWords,
   countBits,
+  coveringMatchesMax,
   isLetter,
   lowerAscii,
   lowerByte,
@@ -16,6 +18,8 @@ import type { SymbolReader } from "../../shard/symbols/symbol-reader.js";
 const rowCountMax = 4096;
 
 const bestSymbol: SymbolFeatures = { cover: 1, words: 1, wordsNear: 1, kindFactor: 1, isSameCase: true };
+/** Of which the words do not cover all letters. */
+const bestPartialSymbol: SymbolFeatures = { ...bestSymbol, cover: 1 - Number.EPSILON / 2 };
 
 /** Finds the features of documents for one query. */
 export class DocumentFeatures {
@@ -48,9 +52,9 @@ export class DocumentFeatures {
     { fileName, folders }: Omit<PathFeatures, "pathBits">,
     matchCount: number,
     fileFactor: number,
-    maySymbol: boolean,
+    naming: Naming,
   ): Features {
-    const symbol = maySymbol ? bestSymbol : undefined;
+    const symbol = naming === "none" ? undefined : naming === "partial" ? bestPartialSymbol : bestSymbol;
     const phrase = this.#words.count > 1 ? 1 : 0;
     return { symbol, fileName, folders, line: 1, wholeWords: 1, phrase, matchCount, fileFactor };
   }
@@ -237,6 +241,8 @@ class SymbolFinder {
   #at = 0;
   #current = -1;
   #bits = 0;
+  /** In the name, and the letters of it that they cover. */
+  #matchCount = 0;
   #covered = 0;
   #isSameCase = true;
 
@@ -257,7 +263,7 @@ class SymbolFinder {
       this.#current = this.#at;
     }
     this.#bits |= bits;
-    this.#covered += this.#lettersIn(from, to);
+    if (++this.#matchCount <= coveringMatchesMax) this.#covered += this.#lettersIn(from, to);
     this.#isSameCase &&= word === undefined || this.#isTyped(word, from, to);
   }
 
@@ -282,6 +288,7 @@ class SymbolFinder {
     }
     this.#current = -1;
     this.#bits = 0;
+    this.#matchCount = 0;
     this.#covered = 0;
     this.#isSameCase = true;
   }

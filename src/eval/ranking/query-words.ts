@@ -105,6 +105,20 @@ export function findNameKeys({ typed }: QueryWords): readonly NameKey[] {
   return keys;
 }
 
+/** So many matches in one name may cover it; further ones do not count. */
+export const coveringMatchesMax = 16;
+
+/** The keys of all names that a word covers, which it may be in several times. */
+export function findCoveringKeys({ text }: QueryWord): readonly number[] {
+  const keys: number[] = [];
+  let key: number = emptyKey;
+  for (let count = 1; count <= coveringMatchesMax; count++) {
+    for (const byte of Buffer.from(text, "latin1")) key = addToKey(key, byte);
+    if (key !== emptyKey) keys.push(key);
+  }
+  return keys;
+}
+
 function unescapeRegexp(source: string): string {
   return source.replace(/\\([^a-zA-Z0-9])/g, "$1");
 }

@@ -6,7 +6,7 @@ import { noStats, type SearchOptions } from "../../protocol/search-options.js";
 import type { StopCheck } from "../../protocol/control-block.js";
 import { rangesInPath } from "../../protocol/messages.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
-import type { Leaf } from "../../query/plan/plan.js";
+import { type Leaf, requiredLiterals } from "../../query/plan/plan.js";
 import type { SymbolReader } from "../../shard/symbols/symbol-reader.js";
 import { SymbolView } from "../../shard/symbols/symbol-view.js";
 import { BasicQueryEvaluator } from "../match/basic-query-evaluator.js";
@@ -17,10 +17,10 @@ import { People } from "../people/people.js";
 import type { ShardVisibility } from "../match/searched-revisions.js";
 import { lastAtMost } from "../../base/sorted-search.js";
 import { DocumentFeatures, SymbolPlaces } from "./document-features.js";
-import { chooseContents, divide, type Tier } from "./content-choice.js";
+import { chooseContents, divide, type Naming, type Tier } from "./content-choice.js";
 import { weighDocument, scoreDocument } from "./score.js";
 import { NameScore } from "./name-score.js";
-import { findNameKeys, findScored, findWords, lowerAscii, type QueryWords } from "./query-words.js";
+import { findCoveringKeys, findNameKeys, findScored, findWords, lowerAscii, type QueryWords } from "./query-words.js";
 
 const blockContentCountMax = 1024;
 /** Of contents of which few may be wanted: between two blocks, ranking may find that it has enough. */
@@ -177,7 +177,7 @@ export class ShardRanking {
     if (reader instanceof SymbolView) {
       // Files without symbols because of a fault are reported when the shard is searched.
       this.#isComplete = chosen.isComplete && reader.symbols.failedCount === 0;
-      this.#decideTier({ contents: chosen.contents, mayBeNamed: true, weightMax: 1 }, false);
+      this.#decideTier({ contents: chosen.contents, naming: "whole", weightMax: 1 }, "all");
       return;
     }
     const hints = {
@@ -185,11 +185,13 @@ export class ShardRanking {
       symbols: this.#target.symbols,
       leaves: this.#scored,
       contentsWithPathMatch: () => this.#unite((evaluator) => evaluator.contentsWithPathMatch()),
+      contentsCovered: undefined,
     };
+    const tellingNames = { ...hints, contentsCovered: this.#coveredByOne() };
     let namedMatches = 0;
-    for (const tier of divide(chosen.contents, hints, this.#kernel, this.#stop)) {
-      this.#decideTier(tier, false);
-      if (tier.mayBeNamed) namedMatches = this.#matchCount;
+    for (const tier of divide(chosen.contents, tellingNames, this.#kernel, this.#stop)) {
+      this.#decideTier(tier, chosen.isComplete ? "all" : "chosen");
+      if (tier.naming !== "none") namedMatches = this.#matchCount;
     }
     if (chosen.isComplete) return;
     // Whether the others of the chosen ones are examined depends on what the thread has ranked before.
@@ -199,31 +201,36 @@ export class ShardRanking {
       return;
     }
     const others = subtract(candidates, chosen.contents);
-    for (const tier of divide(others, hints, this.#kernel, this.#stop)) this.#decideTier(tier, true);
+    for (const tier of divide(others, hints, this.#kernel, this.#stop)) this.#decideTier(tier, "others");
   }
 
-  /** Contents that were not chosen are examined only until the shard has enough matches. */
-  #decideTier(tier: Tier, areOthers: boolean): void {
-    const { contents, mayBeNamed, weightMax } = tier;
-    const best = scoreDocument(this.#features.bound(noPath, matchesBeyondScore, weightMax, false)).score;
+  /**
+   * Contents that were not chosen are examined only until the shard has enough matches. This depends on the matches of those
+   * chosen ones that may be named, which therefore are examined, unless they have enough or all contents were chosen.
+   */
+  #decideTier({ contents, naming, weightMax }: Tier, of: "all" | "chosen" | "others"): void {
+    const best = scoreDocument(this.#features.bound(noPath, matchesBeyondScore, weightMax, naming)).score;
+    const areOthers = of === "others";
+    const mayEnd =
+      naming === "none" || (naming === "partial" && (of === "all" || this.#matchCount >= this.#budget.rankedMatches));
     const blocks = new Blocks(
       this.#target.reader,
       contents,
       0,
-      mayBeNamed && !areOthers ? blockContentCountMax : otherContentCountMax,
+      naming === "whole" && !areOthers ? blockContentCountMax : otherContentCountMax,
     );
     for (const evaluator of this.#evaluators) evaluator.rewind();
     for (let block = blocks.next(blockBytesMax); block.length > 0; block = blocks.next(blockBytesMax)) {
       const isEnough = areOthers && this.#matchCount - this.#uncountedMatches >= this.#budget.rankedMatches;
-      if (isEnough || (!mayBeNamed && !this.#wants(best))) {
+      if (isEnough || (mayEnd && !this.#wants(best))) {
         this.#isComplete = false;
         return;
       }
-      this.#decideBlock(block, mayBeNamed);
+      this.#decideBlock(block, naming);
     }
   }
 
-  #decideBlock(block: Uint32Array, mayBeNamed: boolean): void {
+  #decideBlock(block: Uint32Array, naming: Naming): void {
     for (const evaluator of this.#evaluators) {
       evaluator.decide(block);
       this.#stats.documentsFiltered += evaluator.documents.length;
@@ -232,7 +239,7 @@ export class ShardRanking {
     forEachFound(this.#evaluators, (document, hits) => {
       this.#stop.check();
       this.#stats.documentsMatched++;
-      this.#score(document, hits, mayBeNamed);
+      this.#score(document, hits, naming);
       return true;
     });
   }
@@ -253,11 +260,30 @@ export class ShardRanking {
     });
   }
 
+  /** Finds the contents with a symbol whose name the only word may cover; undefined if there is not just one word. */
+  #coveredByOne(): (() => Uint32Array) | undefined {
+    const { symbols } = this.#target;
+    const [leaf, ...others] = this.#scored;
+    const [word] = this.#words.words;
+    if (symbols === undefined || (leaf as Leaf | undefined) === undefined || others.length > 0) return undefined;
+    if (leaf.set !== undefined || leaf.either.length > 0 || leaf.analysis.literal === undefined) return undefined;
+    const { exact, foldsOutsideAscii } = requiredLiterals(leaf);
+    if (exact?.length !== 1) return undefined;
+    return () => {
+      const found = new Set<number>();
+      const add = (part: number): void => void found.add(symbols.parts.contents[part]);
+      for (const key of findCoveringKeys(word)) symbols.findNamed(key, add);
+      // Keys know nothing of characters that fold into ASCII.
+      if (foldsOutsideAscii) symbols.foldExceptions.forEach(add);
+      return Uint32Array.from(found).sort();
+    };
+  }
+
   #unite(contentsOf: (evaluator: BasicQueryEvaluator) => Uint32Array): Uint32Array {
     return this.#evaluators.map(contentsOf).reduce((all, contents) => unite(all, contents) ?? all, new Uint32Array(0));
   }
 
-  #score(document: number, hits: readonly Hit[], mayBeNamed: boolean): void {
+  #score(document: number, hits: readonly Hit[], naming: Naming): void {
     const { reader, symbols } = this.#target;
     this.#foundCount++;
     rows.clear();
@@ -276,14 +302,14 @@ export class ShardRanking {
     }
     const inPath = this.#features.findInPath(lowered);
     const hasContent = content < reader.contentCount;
-    const known = mayBeNamed && hasContent && rows.count > 0 ? symbols : undefined;
-    const isBound = (maySymbol: boolean): boolean =>
-      !this.#wants(scoreDocument(this.#features.bound(inPath, rows.count, fileFactor, maySymbol)).score);
-    if (isBound(known !== undefined)) return;
+    const known = naming !== "none" && hasContent && rows.count > 0 ? symbols : undefined;
+    const isBound = (bound: Naming): boolean =>
+      !this.#wants(scoreDocument(this.#features.bound(inPath, rows.count, fileFactor, bound)).score);
+    if (isBound(known === undefined ? "none" : naming)) return;
     if (known !== undefined) {
       const { firstDocuments, count } = known.parts;
       places.read(known, lastAtMost(firstDocuments, document, count), rows, this.#kernel);
-      if (places.count === 0 && isBound(false)) return;
+      if (places.count === 0 && isBound("none")) return;
     }
     const scored = scoreDocument(
       this.#features.find({

@@ -30,6 +30,8 @@ constexpr size_t groupCount = 16, depthCount = 5;
 constexpr size_t dividedMin = 24;
 constexpr size_t blockContentsMax = 1024, otherContentsMax = 128;
 constexpr size_t blockBytesMax = 4 << 20;
+// As in name-keys.ts.
+constexpr uint32_t emptyKey = 0x811c9dc5, keyPrime = 0x01000193;
 // For the bound of a score: more matches do not count.
 constexpr uint32_t matchesBeyondScore = 1 << 16;
 constexpr size_t scanBytesMax = 4 << 20;
@@ -65,6 +67,19 @@ void uniteInto(Numbers& all, const Numbers& more) {
   united.reserve(all.size() + more.size());
   std::set_union(all.begin(), all.end(), more.begin(), more.end(), std::back_inserter(united));
   all.swap(united);
+}
+
+// Both lists are in ascending order.
+Numbers bothOf(const Numbers& a, const Numbers& b) {
+  Numbers both;
+  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
+  return both;
+}
+
+Numbers without(const Numbers& a, const Numbers& b) {
+  Numbers left;
+  std::set_difference(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(left));
+  return left;
 }
 
 // The last index below `count` with list[index] <= value.
@@ -167,12 +182,21 @@ class Best {
   Kept worst_ = {};
 };
 
-// Contents that are examined together.
+// Contents that are examined together; as in content-choice.ts.
 struct Tier {
   Numbers contents;
-  bool mayBeNamed;
+  Naming naming;
   double weightMax;
 };
+
+// The key of a name whose letters are those of a text with this key, and these, which are in lower case.
+uint32_t addToKey(uint32_t key, std::string_view lowered) {
+  for (char letter : lowered) {
+    const uint8_t byte = static_cast<uint8_t>(letter);
+    if (isLetter(byte)) key = (key ^ byte) * keyPrime;
+  }
+  return key;
+}
 
 class ShardRanker {
  public:
@@ -188,7 +212,8 @@ class ShardRanker {
     if (!candidates.empty()) {
       const Numbers chosen = chooseContents(candidates);
       requireNoFolded(chosen);
-      for (const Tier& tier : divide(chosen)) decideTier(tier);
+      const bool areAll = totals_.isComplete != 0;
+      for (const Tier& tier : divide(chosen, true)) decideTier(tier, areAll);
       if (totals_.isComplete == 0) decideOthers(candidates, chosen);
     }
     write();
@@ -331,9 +356,7 @@ class ShardRanker {
         all.swap(own);
         continue;
       }
-      Numbers both;
-      std::set_intersection(all.begin(), all.end(), own.begin(), own.end(), std::back_inserter(both));
-      all.swap(both);
+      all = bothOf(all, own);
     }
     return all;
   }
@@ -440,16 +463,20 @@ class ShardRanker {
   Numbers contentsNamed(bool ofAll) {
     Numbers contents;
     if (!symbols_.areKnown) return contents;
-    const WordList& keys = symbols_.nameKeys;
     for (const RankedName& name : job_.query->names) {
-      if (name.ofAll != ofAll) continue;
-      for (size_t i = std::lower_bound(keys.data, keys.data + keys.length, name.key) - keys.data; i < keys.length && keys[i] == name.key; i++) {
-        spend(1);
-        const uint32_t part = symbols_.nameParts[i];
-        if (part < symbols_.contents.length) contents.push_back(contentOfPart(part));
-      }
+      if (name.ofAll == ofAll) addNamed(name.key, contents);
     }
     return contents;
+  }
+
+  // Adds the contents with a symbol whose name has this key.
+  void addNamed(uint32_t key, Numbers& contents) {
+    const WordList& keys = symbols_.nameKeys;
+    for (size_t i = std::lower_bound(keys.data, keys.data + keys.length, key) - keys.data; i < keys.length && keys[i] == key; i++) {
+      spend(1);
+      const uint32_t part = symbols_.nameParts[i];
+      if (part < symbols_.contents.length) contents.push_back(contentOfPart(part));
+    }
   }
 
   uint32_t contentOfPart(uint32_t part) const {
@@ -529,31 +556,59 @@ class ShardRanker {
     return folded.find(std::string_view(reinterpret_cast<const char*>(literal.data), literal.length)) != std::string::npos;
   }
 
-  // As divide of content-choice.ts: first what may have a match in a name or a path, then the others by weight.
-  vector<Tier> divide(const Numbers& contents) {
-    const Tier whole = {contents, true, 1};
+  // As divide of content-choice.ts: first what may have a match in a name or a path, then the others by weight. If names are told
+  // apart, those that the word covers come first.
+  vector<Tier> divide(const Numbers& contents, bool tellsNames) {
+    const Tier whole = {contents, Naming::whole, 1};
     if (contents.size() < dividedMin) return {whole};
     for (const Leaf& leaf : leaves_) {
       if (!leaf.given->inPath || !leaf.given->fold) return {whole};
     }
     if (symbols_.areKnown && !symbols_.havePostings) return {whole};
-    Numbers named = allPathContents();
+    Numbers first = allPathContents(), named = first;
     if (symbols_.areKnown) uniteInto(named, contentsWithNames());
-    Numbers both, others;
-    std::set_intersection(contents.begin(), contents.end(), named.begin(), named.end(), std::back_inserter(both));
-    if (both.size() == contents.size()) return {whole};
-    std::set_difference(contents.begin(), contents.end(), both.begin(), both.end(), std::back_inserter(others));
+    if (!symbols_.areKnown || !tellsNames || leaves_.size() > 1) first = named;
+    else uniteInto(first, contentsCovered());
+    const Numbers ofNamed = bothOf(contents, named), ofFirst = bothOf(ofNamed, first);
+    if (ofFirst.size() == contents.size()) return {whole};
     findGroups();
     vector<Tier> tiers;
-    if (!both.empty()) tiers.push_back({both, true, 1});
+    if (!ofFirst.empty()) tiers.push_back({ofFirst, Naming::whole, 1});
+    addByWeight(tiers, without(ofNamed, ofFirst), Naming::partial);
+    addByWeight(tiers, without(contents, ofNamed), Naming::none);
+    return tiers;
+  }
+
+  void addByWeight(vector<Tier>& tiers, const Numbers& contents, Naming naming) const {
     for (size_t weight = 0; weight < std::size(largestWeights); weight++) {
       Numbers own;
-      for (uint32_t content : others) {
+      for (uint32_t content : contents) {
         if (groupOf(content) / depthCount == weight) own.push_back(content);
       }
-      if (!own.empty()) tiers.push_back({own, false, largestWeights[weight]});
+      if (!own.empty()) tiers.push_back({own, naming, largestWeights[weight]});
     }
-    return tiers;
+  }
+
+  // Those with a symbol whose name may have no letters but those of the only word, which it may have several times. All other
+  // names are partial: further matches cover nothing. In ascending order.
+  Numbers contentsCovered() {
+    Numbers contents;
+    const std::string_view word = words_.words.front().lowered;
+    uint32_t key = emptyKey;
+    for (size_t i = 0; i < coveringMatchesMax; i++) {
+      key = addToKey(key, word);
+      if (key != emptyKey) addNamed(key, contents);
+    }
+    if (leaves_.front().given->reachesFurther) {
+      const WordList& exceptions = symbols_.foldExceptions;
+      for (size_t i = 0; i < exceptions.length; i++) {
+        require(exceptions[i] < symbols_.contents.length);
+        contents.push_back(contentOfPart(exceptions[i]));
+      }
+    }
+    std::sort(contents.begin(), contents.end());
+    contents.erase(std::unique(contents.begin(), contents.end()), contents.end());
+    return contents;
   }
 
   // The contents with a symbol whose name may contain some literal. Caller guarantees: the symbols have postings.
@@ -584,12 +639,14 @@ class ShardRanker {
     return contents;
   }
 
-  void decideTier(const Tier& tier) {
-    const uint32_t best = scoreOf(boundOf(words_, PathFeatures(), matchesBeyondScore, tier.weightMax, false));
-    const size_t countMax = tier.mayBeNamed ? blockContentsMax : otherContentsMax;
+  // How much of other contents is ranked depends on the matches of those that may be named: these are examined then.
+  void decideTier(const Tier& tier, bool areAll) {
+    const uint32_t best = scoreOf(boundOf(words_, PathFeatures(), matchesBeyondScore, tier.weightMax, tier.naming));
+    const bool mayStop = tier.naming == Naming::none || areAll || foundMatches_ >= job_.limits.rankedMatches;
+    const size_t countMax = tier.naming == Naming::whole ? blockContentsMax : otherContentsMax;
     startOver();
     for (size_t at = 0; at < tier.contents.size();) {
-      if (!tier.mayBeNamed && !best_.wants(best)) {
+      if (tier.naming != Naming::whole && mayStop && !best_.wants(best)) {
         totals_.isComplete = 0;
         return;
       }
@@ -597,11 +654,11 @@ class ShardRanker {
       at = blockEnd(tier.contents, first, countMax);
       decideBlock(tier.contents.data() + first, at - first);
       for (const BlockDocument& one : documents_)
-        scoreOne(one, tier.contents[first + one.index] < shard_.contentCount(), tier.mayBeNamed);
+        scoreOne(one, tier.contents[first + one.index] < shard_.contentCount(), tier.naming);
       examined_.insert(examined_.end(), tier.contents.begin() + static_cast<ptrdiff_t>(first), tier.contents.begin() + static_cast<ptrdiff_t>(at));
       share();
     }
-    if (tier.mayBeNamed) namedMatches_ = foundMatches_;
+    if (tier.naming != Naming::none) namedMatches_ = foundMatches_;
   }
 
   size_t blockEnd(const Numbers& contents, size_t first, size_t countMax) const {
@@ -613,33 +670,32 @@ class ShardRanker {
   // Ranks or counts what is in the other candidates: those that were not chosen, then the chosen ones that were not worth ranking.
   void decideOthers(const Numbers& candidates, const Numbers& chosen) {
     std::sort(examined_.begin(), examined_.end());
-    Numbers others, dropped;
-    std::set_difference(candidates.begin(), candidates.end(), chosen.begin(), chosen.end(), std::back_inserter(others));
-    std::set_difference(chosen.begin(), chosen.end(), examined_.begin(), examined_.end(), std::back_inserter(dropped));
+    const Numbers others = without(candidates, chosen), dropped = without(chosen, examined_);
     requireNoFolded(others);
     chosenMatches_ = foundMatches_;
     scannedMax_ = totals_.scannedBytes + std::min(job_.limits.othersBytesMax, UINT32_MAX - totals_.scannedBytes);
-    for (const Tier& tier : divide(others)) {
+    for (const Tier& tier : divide(others, false)) {
       if (!decideOtherTier(tier, true)) return;
     }
-    if (decideOtherTier({dropped, false, 0}, false)) totals_.isComplete = 1;
+    if (decideOtherTier({dropped, Naming::none, 0}, false)) totals_.isComplete = 1;
   }
 
   // False if contents are left. What is ranked depends on the shard only, unlike what is counted.
   bool decideOtherTier(const Tier& tier, bool mayRank) {
-    const uint32_t best = scoreOf(boundOf(words_, PathFeatures(), matchesBeyondScore, tier.weightMax, false));
+    const bool mayBeNamed = tier.naming != Naming::none;
+    const uint32_t best = scoreOf(boundOf(words_, PathFeatures(), matchesBeyondScore, tier.weightMax, Naming::none));
     startOver();
     for (size_t at = 0; at < tier.contents.size();) {
       // Without the chosen ones that cannot be named: whether those are examined depends on what the thread has ranked before.
       const uint64_t enough = namedMatches_ + foundMatches_ - chosenMatches_;
-      const bool ranks = mayRank && enough < job_.limits.rankedMatches && (tier.mayBeNamed || best_.wants(best));
+      const bool ranks = mayRank && enough < job_.limits.rankedMatches && (mayBeNamed || best_.wants(best));
       if (totals_.scannedBytes >= scannedMax_ || (!ranks && !mayCount())) return false;
       const size_t first = at;
       at = blockEnd(tier.contents, first, otherContentsMax);
       decideBlock(tier.contents.data() + first, at - first);
       for (const BlockDocument& one : documents_) {
         if (ranks) {
-          scoreOne(one, tier.contents[first + one.index] < shard_.contentCount(), tier.mayBeNamed);
+          scoreOne(one, tier.contents[first + one.index] < shard_.contentCount(), tier.naming);
           continue;
         }
         gatherRows(one);
@@ -807,7 +863,7 @@ class ShardRanker {
     }
   }
 
-  void scoreOne(const BlockDocument& one, bool hasContent, bool mayBeNamed) {
+  void scoreOne(const BlockDocument& one, bool hasContent, Naming inContent) {
     gatherRows(one);
     gatherPathRows(one.document);
     const size_t rowCount = rows_.size() / 2;
@@ -817,11 +873,11 @@ class ShardRanker {
     const std::string_view lower = lowered(path, lowered_);
     const double fileFactor = weighText(lower, one.document);
     const PathFeatures inPath = findInPath(words_, lower);
-    const bool maySymbol = mayBeNamed && hasContent && rowCount > 0 && symbols_.areKnown;
-    const auto isBound = [&](bool symbol) {
-      return !best_.wants(scoreOf(boundOf(words_, inPath, static_cast<uint32_t>(rowCount), fileFactor, symbol)));
+    const Naming naming = hasContent && rowCount > 0 && symbols_.areKnown ? inContent : Naming::none;
+    const auto isBound = [&](Naming bound) {
+      return !best_.wants(scoreOf(boundOf(words_, inPath, static_cast<uint32_t>(rowCount), fileFactor, bound)));
     };
-    if (isBound(maySymbol)) return;
+    if (isBound(naming)) return;
     ScoredDocument document = {};
     document.text = shard_.content;
     document.textFrom = texts_[one.index].from;
@@ -831,9 +887,9 @@ class ShardRanker {
     document.fileFactor = fileFactor;
     document.kindFactors = symbols_.kindFactors;
     document.kindCount = symbols_.kindCount;
-    if (maySymbol) {
+    if (naming != Naming::none) {
       findPlaces(one.document, document);
-      if (document.placeCount == 0 && isBound(false)) return;
+      if (document.placeCount == 0 && isBound(Naming::none)) return;
     }
     const uint32_t score = scoreOf(findFeatures(words_, inPath, document));
     if (best_.wants(score)) keep(one.document, path, score, rowCount);

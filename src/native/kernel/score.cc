@@ -15,15 +15,12 @@ constexpr size_t scoredRowsMax = 4096;
 constexpr size_t lineBytesMax = 400;
 // As in content-symbols.ts. A longer container is in damaged records only.
 constexpr size_t containerBytesMax = 4096;
+// The largest share of a name that is not all of it.
+constexpr double partialCover = 1 - 0x1p-53;
 // There are fewer words than bits.
 constexpr uint32_t unknownBits = UINT32_MAX;
 
 uint8_t lowerByte(uint8_t byte) { return byte >= 'A' && byte <= 'Z' ? byte + 32 : byte; }
-
-// A letter or digit of ASCII, or a byte of a character beyond ASCII.
-bool isLetter(uint8_t byte) {
-  return (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') || byte >= 128;
-}
 
 bool isWordByte(uint8_t byte) { return byte == '_' || isLetter(byte); }
 
@@ -133,7 +130,7 @@ class SymbolFinder {
       current_ = at_;
     }
     bits_ |= bits;
-    covered_ += lettersIn(document_.text.data, from, to);
+    if (++matches_ <= coveringMatchesMax) covered_ += lettersIn(document_.text.data, from, to);
     isSameCase_ = isSameCase_ && (word == nullptr || memcmp(document_.text.data + from, word->typed.data(), to - from) == 0);
   }
 
@@ -157,6 +154,7 @@ class SymbolFinder {
     }
     hasCurrent_ = false;
     bits_ = 0;
+    matches_ = 0;
     covered_ = 0;
     isSameCase_ = true;
   }
@@ -192,7 +190,8 @@ class SymbolFinder {
   size_t at_ = 0, current_ = 0;
   bool hasCurrent_ = false;
   uint32_t bits_ = 0;
-  size_t covered_ = 0;
+  // In the name, and the letters of it that they cover.
+  size_t matches_ = 0, covered_ = 0;
   bool isSameCase_ = true;
 };
 
@@ -234,10 +233,10 @@ PathFeatures findInPath(const ScoredWords& words, string_view path) {
   return found;
 }
 
-Features boundOf(const ScoredWords& words, const PathFeatures& inPath, uint32_t matchCount, double fileFactor, bool maySymbol) {
+Features boundOf(const ScoredWords& words, const PathFeatures& inPath, uint32_t matchCount, double fileFactor, Naming naming) {
   Features bound;
-  bound.hasSymbol = maySymbol;
-  bound.symbol = {{1, 1, 1}, 1, true};
+  bound.hasSymbol = naming != Naming::none;
+  bound.symbol = {{naming == Naming::whole ? 1 : partialCover, 1, 1}, 1, true};
   bound.hasFileName = inPath.hasFileName;
   bound.fileName = inPath.fileName;
   bound.folders = inPath.folders;

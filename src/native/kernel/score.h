@@ -72,8 +72,19 @@ uint32_t scoreOf(const Features& features);
 // `path` is in lower case.
 PathFeatures findInPath(const ScoredWords& words, std::string_view path);
 
+// What matches may be in the name of a symbol: nothing, a part of it, or all of its letters.
+enum class Naming : uint8_t { none, partial, whole };
+
+// A letter or digit of ASCII, or a byte of a character beyond ASCII.
+inline bool isLetter(uint8_t byte) {
+  return (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') || byte >= 128;
+}
+
+// So many matches in one name may cover it; further ones do not count.
+constexpr size_t coveringMatchesMax = 16;
+
 // The best that a document with this path can have.
-Features boundOf(const ScoredWords& words, const PathFeatures& inPath, uint32_t matchCount, double fileFactor, bool maySymbol);
+Features boundOf(const ScoredWords& words, const PathFeatures& inPath, uint32_t matchCount, double fileFactor, Naming naming);
 
 // A document that satisfies a query, whose text is [textFrom, textTo), with its rows, which are pairs.
 struct ScoredDocument {

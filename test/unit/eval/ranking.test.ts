@@ -249,6 +249,38 @@ t.test("what cannot be among the first results is not examined, and the first re
   t.end();
 });
 
+t.test("names that a word covers are told from those that it is a part of", (t) => {
+  const covered = ["flush", "flushFlush", "_Flush_", "FLUSH_FLUSH_FLUSH", `Flush${"_flush".repeat(15)}`];
+  const files = Array.from({ length: 200 }, (_, i): [string, string] => {
+    const name = i % 40 === 7 ? covered[(i - 7) / 40] : `flushNumber${i}`;
+    return [`${["src", "test", "dist"][i % 3]}/${i}.c`, `def ${name}, and flush`];
+  });
+  const shard = shardOf([...files, ["src/more.c", `def ${"flush_".repeat(17)}`]]);
+  const all = rank(shard, "flush", { ...largeBudget, keptDocuments: 1000 });
+  const coverages = new Map(all.best.map(({ path, parts }) => [path, (parts?.symbol ?? 0) >= 1000]));
+  t.same(
+    files.flatMap(([path], i) => (coverages.get(path) === true ? [i] : [])),
+    [7, 47, 87, 127, 167],
+  );
+  t.equal(coverages.get("src/more.c"), false, "more matches than may cover a name");
+  for (const keptMatches of [1, 4, 20, 100]) {
+    const { best, stats } = rank(shard, "flush", { ...largeBudget, keptMatches });
+    t.same(best, all.best.slice(0, best.length), `the first of ${keptMatches} matches`);
+    if (keptMatches === 1) t.equal(stats.documentsFiltered, 5, "the others are not examined");
+  }
+  t.end();
+});
+
+t.test("a name of the word's letters need not have the word", (t) => {
+  const files = Array.from({ length: 40 }, (_, i): [string, string] => [
+    `${i}.c`,
+    `${i % 2 === 0 ? "def flush, " : ""}a _flush`,
+  ]);
+  const ranked = rank(shardOf(files), "_flush", { ...largeBudget, keptDocuments: 1000 });
+  t.same(pathsOf(ranked).sort(), files.map(([path]) => path).sort(), "each is found once");
+  t.end();
+});
+
 t.test("what has no name is examined as long as it can score more than what has one", (t) => {
   const files = Array.from({ length: 40 }, (_, i): [string, string] =>
     i % 2 === 0 ? [`dist/${i}.min.js`, "def somethingOfWhichFlushIsAPart"] : [`src/${i}.js`, "to flush it"],
@@ -366,7 +398,7 @@ t.test("patterns that are no words", (t) => {
 
 const fragments = [
   ...["flush", "Flush", "writer", "reflushed", "def flush", "def Buf.flush_writer", "def writer", "x", "\n", " ", "of"],
-  ...["flush writer", "flu\u017fh", "\u212aey"],
+  ...["flush writer", "flu\u017fh", "\u212aey", "a _flush", "def flush_flush"],
 ];
 const folders =
   "vendor third_party deps build generated dist out test mocks specs kunit examples tools docs license_x".split(" ");
@@ -422,7 +454,14 @@ t.test("the kernel ranks random texts the same", (t) => {
   const query = fc.constantFrom(
     ...["flush", "flush writer", "Flush case:yes", "flush writer reflushed", '"flush writer"', "flush lang:go"],
     ...["lush -file:test", "flushed def", "writer", "type:file writer reflushed", "test flush"],
-    ...["flush file:f", "writer file:writer", "writer file:. -file:test", "flush file:^|u", "flush writer file:r"],
+    ...[
+      "_flush",
+      "flush file:f",
+      "writer file:writer",
+      "writer file:. -file:test",
+      "flush file:^|u",
+      "flush writer file:r",
+    ],
   );
   const budget = fc.record({
     contents: fc.constantFrom(1, 3, 10, 1000),
@@ -430,7 +469,7 @@ t.test("the kernel ranks random texts the same", (t) => {
     keptDocuments: fc.constantFrom(1, 5, 50),
     keptMatches: fc.constantFrom(1, 7, 100, 1e9),
     rankedMatches: fc.constantFrom(0, 1, 20, 1e9),
-    scoreMin: fc.constantFrom(0, 0, 100, 300),
+    scoreMin: fc.constantFrom(0, 0, 100, 300, 700),
     displayCountMax: fc.constantFrom(1, 10),
   });
   const before = wordRankings;
@@ -521,6 +560,24 @@ t.test("what is ranked of what was not chosen does not depend on what the thread
   // Of a thread that has found nothing, and of one for which only what may be named scores enough.
   for (const scoreMin of [0, 400])
     t.same(pathsOf(rank(shard, "flush", budget, scoreMin)), [named], `scores of ${scoreMin}`);
+  t.end();
+});
+
+t.test("the matches of all chosen names decide how many others are ranked", (t) => {
+  // The word covers its name, and it is not chosen.
+  const deep = "src/in/folders/that/are/deep/x.c";
+  const files = Array.from({ length: 300 }, (_, i): [string, string] => [
+    `src/${i}.c`,
+    `def flushNumber${i}, flush, flush`,
+  ]);
+  const shard = shardOf([[deep, "def flushFlush"], ...files]);
+  const budget = { ...largeBudget, contents: 30, keptMatches: 1, countedMatches: 0 };
+  // Of a thread that has found nothing, and of one for which a part of a name does not score enough.
+  for (const scoreMin of [0, 950]) {
+    const enough = rank(shard, "flush", { ...budget, rankedMatches: 60 }, scoreMin);
+    t.notOk(pathsOf(enough).includes(deep), `scores of ${scoreMin}`);
+    t.same(pathsOf(rank(shard, "flush", { ...budget, rankedMatches: 1e6 }, scoreMin)), [deep]);
+  }
   t.end();
 });
 
