@@ -251,12 +251,14 @@ export function shareBudget(
   { matchCountMax, displayCountMax }: Pick<SearchOptions, "matchCountMax" | "displayCountMax">,
 ): RankBudget {
   const share = (total: number, least: number): number => Math.max(least, Math.floor(total / Math.max(1, shardCount)));
+  // The thread that writes them finds with one more match that the limit is reached. Otherwise it takes another task.
+  const isLast = displayCountMax === matchCountMax;
   return {
     contents: share(contentsMax, contentsMin),
     cheapBytes: share(cheapBytesMax, bytesMin),
     expensiveBytes: share(expensiveBytesMax, bytesMin),
     keptDocuments: rankedCountMax,
-    keptMatches: displayCountMax,
+    keptMatches: isLast ? displayCountMax + 1 : displayCountMax,
     rankedMatches: share(rankedMatchesMax, rankedMatchesMin),
     countedMatches: matchCountMax,
   };

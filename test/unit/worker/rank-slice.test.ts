@@ -8,6 +8,7 @@ import type { CachedShardRange } from "../../../src/protocol/messages.js";
 import { RankBoard, type RankTask, type RankTaskResult } from "../../../src/protocol/rank-messages.js";
 import { ShardFilter } from "../../../src/protocol/shard-filter.js";
 import { ShardTable } from "../../../src/protocol/shard-table.js";
+import { shareBudget } from "../../../src/search/ranking/ranked-pass.js";
 import type { ShardSnapshot, ShardStore } from "../../../src/store/shard-store.js";
 import { BatchBuffers, HistoryOpener, type SearchThread } from "../../../src/worker/search/search-thread.js";
 import { RankSlice } from "../../../src/worker/search/search-slice.js";
@@ -185,6 +186,17 @@ for (const [query, matchCountMax, countsAll] of [
       );
     }
   });
+
+t.test("the thread that writes finds whether the limit leaves something", (t) => {
+  for (let count = 1; count <= 20; count++) {
+    const budget = shareBudget(shardCount, { matchCountMax: count, displayCountMax: count });
+    const task = makeTask("alpha", count, { budget });
+    t.ok(rank(task).written);
+    const control = new ControlBlock(task.control);
+    t.same([Math.min(control.matchCount, count), control.isLimitHit], [count, true], `${count} of more matches`);
+  }
+  t.end();
+});
 
 t.test("nothing is written if some of it is not known", async (t) => {
   const { results: small } = rankTogether(makeTask("alpha", 1000, { board: new SharedArrayBuffer(64) }), 2);
