@@ -552,7 +552,9 @@ export class RankSlice {
     if (published !== undefined && written !== undefined && isKnown) {
       const counted = { shards: written.countedShards, documents: written.countedDocuments };
       const { rows, options } = this.#task;
-      const left = findLeft(rows.length, published.shards, published.best.documents, counted, options.receipt);
+      const found = findLeft(rows.length, published.shards, published.best.documents, counted, options.receipt);
+      // When the limit is reached, nothing more is searched.
+      const left = this.#control.isStopped ? { shards: [], stats: found.stats } : found;
       return { ranked: undefined, examined: [], failures, isDone, written, left };
     }
     return { ...this.#encode(), failures, isDone, written, left: undefined };
