@@ -82,10 +82,17 @@ export class ResultTemplates {
     return this.#fragments.bytes;
   }
 
-  /** Drops all templates; further results are of this shard. The counts are added to `tally`. */
+  /**
+   * Further results are of this shard, and have this member `debug`. If it is another shard than before, all templates are
+   * dropped, and the counts are added to `tally`: ranked documents are opened one by one, and many are of one shard.
+   */
   open(reader: ShardReader, tally: Tally, debug: string | undefined): void {
-    this.addCounts(tally);
     this.#debug = debug;
+    if (reader !== this.#reader) this.#reopen(reader, tally);
+  }
+
+  #reopen(reader: ShardReader, tally: Tally): void {
+    this.addCounts(tally);
     this.#reader = reader;
     this.#fragments.clear();
     this.#templates.clear();
@@ -100,8 +107,7 @@ export class ResultTemplates {
 
   /** Drops the fragments when there are too many. No result may be left that refers to them. */
   limitMemory(tally: Tally): void {
-    if (this.#reader !== undefined && this.#fragments.length > fragmentBytesMax)
-      this.open(this.#reader, tally, this.#debug);
+    if (this.#reader !== undefined && this.#fragments.length > fragmentBytesMax) this.#reopen(this.#reader, tally);
   }
 
   /** The template of a repository at a revision. */
