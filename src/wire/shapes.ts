@@ -69,7 +69,10 @@ export function optional<T>(shape: Shape<T>): Shape<T | undefined> {
 export function list<T>(item: Shape<T>, countMax: number): Shape<readonly T[]> {
   return (value, place) => {
     if (!Array.isArray(value) || value.length > countMax) throw unfit(place, `a list of up to ${countMax}`);
-    return (value as unknown[]).map((one, i) => item(one, `${place}[${i}]`));
+    // `map` would pass over what is missing in a list that was not JSON.
+    const items: T[] = [];
+    for (let i = 0; i < value.length; i++) items.push(item(value[i] as unknown, `${place}[${i}]`));
+    return items;
   };
 }
 
