@@ -184,7 +184,7 @@ export const layers: readonly Layer[] = [
     folder: "browse",
     number: 9,
     runsIn: "main",
-    holds: "git content for `graphql` and `http`: request scope, reads, URLs, blame",
+    holds: "git content for `graphql` and `http`: request scope, reads, also of mirrors of other nodes, URLs, blame",
   },
   {
     folder: "graphql",

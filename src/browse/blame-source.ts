@@ -1,6 +1,5 @@
-import { stopWhenSet } from "../base/stop-signal.js";
 import { type BlamePrevious, ignoredCommitsPath, parseIgnoredCommits } from "../git/history/blame.js";
-import { type FoundHunk, streamBlame } from "../git/history/blame-stream.js";
+import { type FoundHunk, parseBlameOutput } from "../git/history/blame-stream.js";
 import type { CommitData } from "../git/history/commits.js";
 import { BlobSource, CommitSource } from "./git-sources.js";
 import type { RequestContext } from "./request-context.js";
@@ -20,12 +19,11 @@ export interface OriginOfLines {
 
 /**
  * The origin of each line of a file, as soon as git finds it: some hunks at a time, in no particular order. A list that is
- * known from before comes at once. `mirror` is its directory.
+ * known from before comes at once.
  */
 export async function* streamOrigins(
   blamed: CommitSource,
   path: string,
-  mirror: string,
   context: RequestContext,
 ): AsyncGenerator<readonly OriginOfLines[], void> {
   const { git } = context;
@@ -36,8 +34,8 @@ export async function* streamOrigins(
   }
   const all: FoundHunk[] = [];
   const ignored = await readIgnored(blamed, context);
-  const limits = { timeoutMs: context.leftMs, stop: stopWhenSet(context.stop) };
-  for await (const hunks of streamBlame(mirror, { commit: blamed.oid, path }, ignored, limits)) {
+  const wanted = { kind: "blame", commit: blamed.oid, path, ignored, timeoutMs: Math.ceil(context.leftMs) } as const;
+  for await (const hunks of parseBlameOutput(await git.open(blamed.repository, wanted))) {
     if (all.length <= keptHunksMax) all.push(...hunks);
     yield await withCommits(hunks, blamed, context);
   }

@@ -10,15 +10,18 @@ import type { EntryData } from "../git/objects/directories.js";
 import type {
   FileAnswer,
   GitReadAnswer,
-  GitReadKind,
   GitReadKinds,
   HighlightedText,
   TextToHighlight,
   WantedFile,
 } from "../protocol/git-messages.js";
-import type { ReadLimits, ReadPool } from "../pool/read-pool.js";
+import type { ReadPool } from "../pool/read-pool.js";
 import { checkRevision } from "../model/revision-syntax.js";
+import type { GitOutput } from "../git/run/run.js";
+import type { ReadAnswer, ReadKinds } from "../protocol/read-messages.js";
 import type { BlobSource, CommitSource } from "./git-sources.js";
+import type { MirrorLimits, MirrorReadKind, WantedOutput } from "./mirror-messages.js";
+import type { Mirrors } from "./mirrors.js";
 import type { RepositorySource } from "./repository-source.js";
 
 /** Limit on cached commits and tree entries, neither of which ever change. */
@@ -79,30 +82,24 @@ interface FoundRevision {
 }
 
 /**
- * The git reads of one request. They run in the read pool; individual reads requested in the same iteration of the
+ * The git reads of one request. They run in the read pool, here or at the node that has the mirror; individual reads requested in the same iteration of the
  * event loop are combined into one task per repository, so a list does not cost a read per item.
  */
 export class GitReads {
   readonly #pool: ReadPool;
+  readonly #mirrors: Mirrors;
   readonly #cache: GitCache;
-  readonly #limits: () => ReadLimits;
+  readonly #limits: () => MirrorLimits;
   readonly #revisions: BatchLoader<string, FoundRevision>;
   readonly #commits: BatchLoader<string, CommitData | null>;
   readonly #entries: BatchLoader<string, EntryData | null>;
   readonly #files: BatchLoader<WantedFile, FileAnswer>;
   readonly #highlights: BatchLoader<TextToHighlight, HighlightedText>;
-  readonly #requireHere: (repositoryId: number) => void;
   #textBytes = 0;
 
-  /** `requireHere` throws if the repository with an id has no mirror here. */
-  constructor(
-    pool: ReadPool,
-    cache: GitCache,
-    limits: () => ReadLimits,
-    requireHere: (repositoryId: number) => void = () => undefined,
-  ) {
-    this.#requireHere = requireHere;
+  constructor(pool: ReadPool, mirrors: Mirrors, cache: GitCache, limits: () => MirrorLimits) {
     this.#pool = pool;
+    this.#mirrors = mirrors;
     this.#cache = cache;
     this.#limits = limits;
     this.#revisions = new BatchLoader((group, texts) => this.#resolve(Number(group), texts));
@@ -116,11 +113,22 @@ export class GitReads {
     );
   }
 
-  /** One read of one mirror. Ends when the request times out or its client disconnects. */
-  async run<Kind extends GitReadKind>(
+  /** One read of one mirror, wherever it is. Ends when the request times out or its client disconnects. */
+  run<Kind extends MirrorReadKind>(
+    request: ReadKinds[Kind]["request"] & { readonly kind: Kind },
+  ): Promise<ReadAnswer<Kind>> {
+    return this.#mirrors.run<Kind>(request, this.#limits());
+  }
+
+  /** What is read as bytes. Whoever reads it must kill it. */
+  open({ record }: RepositorySource, wanted: WantedOutput): Promise<GitOutput> {
+    return this.#mirrors.open(record.id, wanted, this.#limits());
+  }
+
+  /** A read of the uploaded indexes that this node has. */
+  async readIndexes<Kind extends "find-precise" | "find-symbols">(
     request: GitReadKinds[Kind]["request"] & { readonly kind: Kind },
   ): Promise<GitReadAnswer<Kind>> {
-    if ("repositoryId" in request) this.#requireHere(request.repositoryId);
     return await this.#pool.run<Kind>(request, this.#limits());
   }
 
@@ -298,11 +306,10 @@ export class GitReads {
   }
 
   async #resolve(repositoryId: number, texts: readonly string[]): Promise<FoundRevision[]> {
-    this.#requireHere(repositoryId);
     const specs = texts.map((typed) => ({ kind: "name" as const, typed }));
     const {
       repositories: [found],
-    } = await this.#pool.run({ kind: "resolve-revisions", repositories: [{ repositoryId, specs }] }, this.#limits());
+    } = await this.run({ kind: "resolve-revisions", repositories: [{ repositoryId, specs }] });
     if (found.error !== undefined) throw new TrawlError(found.error.code, found.error.message);
     const commitOf = new Map(found.revisions.map(({ typed, commit }) => [typed, commit]));
     return texts.map((text) => ({ commit: commitOf.get(text) ?? null, isAmbiguous: found.ambiguous.includes(text) }));

@@ -17,13 +17,10 @@ export function toRepositorySource(record: Repository): RepositorySource {
   return source;
 }
 
-/** Repositories of this node have smaller ids. An id from here on finds nothing. */
-export const remoteIdsFrom = 2 ** 31;
-
-/** A repository of another node, of which only what a result says is known; nothing of it can be read here. */
-export function remoteRecord(match: StreamMatch): Repository {
+/** A repository of another node, of which only what a result says is known. `idsFrom` is added to ids of such repositories. */
+export function remoteRecord(match: StreamMatch, idsFrom: number): Repository {
   return {
-    id: remoteIdsFrom + (match.repositoryID ?? 0),
+    id: idsFrom + (match.repositoryID ?? 0),
     name: match.repository ?? "",
     url: "",
     credential: "",

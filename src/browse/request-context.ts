@@ -8,7 +8,8 @@ import { TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import type { Catalog } from "../catalog/catalog.js";
 import type { Connections } from "../codehost/connections.js";
-import type { RepositoryTable } from "../catalog/repository-table.js";
+import { RepositoryTable } from "../catalog/repository-table.js";
+import type { SearchFleet } from "../search/source/search-fleet.js";
 import { clientKey } from "../model/client.js";
 import type { ConfigurationProblem } from "../model/configuration-problem.js";
 import type { HistoryStatus } from "../model/history-record.js";
@@ -20,10 +21,12 @@ import type { Notifications } from "../notify/notifications.js";
 import type { PreciseIndexes } from "../precise/precise-indexes.js";
 import type { SearchJobs } from "../jobs/search-jobs.js";
 import type { Searcher } from "../search/searcher.js";
-import type { ReadLimits, ReadPool } from "../pool/read-pool.js";
+import type { ReadPool } from "../pool/read-pool.js";
 import type { CommitFetches } from "./commit-fetches.js";
 import { type GitCache, GitReads } from "./mirror-reads.js";
-import { remoteIdsFrom, remoteRecord } from "./repository-source.js";
+import type { MirrorLimits } from "./mirror-messages.js";
+import type { Mirrors } from "./mirrors.js";
+import { remoteRecord } from "./repository-source.js";
 import { resultWhileYielding } from "../base/yielding.js";
 
 /** Limit on the items of one response in lists without an explicit length. */
@@ -83,6 +86,7 @@ export interface RequestServices {
   readonly accessTokens: AccessTokenPolicy;
   readonly tokenLifetimes: TokenLifetimes;
   readonly reads: ReadPool;
+  readonly mirrors: Mirrors;
   readonly gitCache: GitCache;
   readonly log: Log;
   /** The current sync activity of a repository, as in "fetching 45 %"; "" if there is none. */
@@ -98,6 +102,12 @@ export interface RequestServices {
   readonly siteId: string;
 }
 
+/** Repositories of all nodes. */
+export interface ListedTable {
+  readonly table: RepositoryTable;
+  readonly lacks: readonly string[];
+}
+
 /** One request: its viewer, its deadline, and what it has read already. */
 export class RequestContext {
   readonly services: RequestServices;
@@ -110,6 +120,9 @@ export class RequestContext {
   #git: GitReads | undefined;
   #work: RequestWork | undefined;
   #searches: RequestSearches | undefined;
+  /** Repositories that other nodes were asked for. */
+  readonly #found = new Map<string | number, Promise<Repository | undefined>>();
+  #listed: Promise<ListedTable> | undefined;
   #isCancelled = false;
   #mayNotAct = false;
   #itemCount = 0;
@@ -140,17 +153,44 @@ export class RequestContext {
     const { fleet } = this.services.searcher;
     if (fleet === undefined) return this.repositories.byId(id);
     const { id: ownId } = fleet.locate(id);
-    return ownId === undefined ? remoteRecord(match) : this.repositories.byId(ownId);
+    return ownId === undefined ? remoteRecord(match, fleet.otherIdsFrom) : this.repositories.byId(ownId);
   }
 
-  /** Throws `not-implemented` if the repository with this id is of another node. */
-  #requireHere(repositoryId: number): void {
-    if (repositoryId < remoteIdsFrom) return;
-    const node = this.services.searcher.fleet?.locate(repositoryId - remoteIdsFrom).node ?? "unknown";
-    throw new TrawlError(
-      "not-implemented",
-      `the repository is on node ${node} of this fleet, and can be read only there: ask that node`,
-    );
+  /**
+   * The repository with this name or id, also if it is another node that has it. Undefined if the viewer sees none. Rejects with
+   * `overloaded` if the nodes that may have it do not answer.
+   */
+  findRepository(repository: string | number): Repository | undefined | Promise<Repository | undefined> {
+    const known =
+      typeof repository === "string" ? this.repositories.byName(repository) : this.repositories.byId(repository);
+    const { searcher, mirrors } = this.services;
+    const holders = searcher.fleet?.findHolders(repository, known !== undefined) ?? [];
+    if (holders.length === 0) return known;
+    const found = this.#found.get(repository) ?? mirrors.find(holders, repository, this.readLimits);
+    this.#found.set(repository, found);
+    return found;
+  }
+
+  /**
+   * All repositories that exist for this viewer, those of other nodes among them; with `names`, those of other nodes only by these
+   * names. `lacks` are sentences about what is not listed, because the nodes that have it do not answer, or have too many.
+   */
+  listRepositories(names: readonly string[] | undefined): ListedTable | Promise<ListedTable> {
+    const { fleet } = this.services.searcher;
+    if (fleet === undefined || fleet.hasAll) return { table: this.repositories, lacks: [] };
+    if (names !== undefined) return this.#listElsewhere(fleet, names);
+    return (this.#listed ??= this.#listElsewhere(fleet, undefined));
+  }
+
+  async #listElsewhere(fleet: SearchFleet, names: readonly string[] | undefined): Promise<ListedTable> {
+    const { repositories } = this;
+    const { lists, lack } = fleet.findLists();
+    const { records, lacks } = await this.services.mirrors.list(lists, names, this.readLimits);
+    // One of which this node has an older copy is as the other one says.
+    const told = new Set(records.map(({ id }) => id));
+    const own = repositories.values().filter(({ id }) => !told.has(id));
+    const table = await resultWhileYielding(RepositoryTable.inSteps([...own, ...records], false, repositories));
+    return { table, lacks: lack === undefined ? lacks : [lack, ...lacks] };
   }
 
   /** Remaining time of this request in milliseconds; at least one. */
@@ -177,8 +217,9 @@ export class RequestContext {
   }
 
   /** Limits for a mirror read that starts now. */
-  get readLimits(): ReadLimits {
-    return { timeoutMs: this.leftMs, stop: this.stop, client: this.client };
+  get readLimits(): MirrorLimits {
+    const { leftMs, stop, client, viewer } = this;
+    return { timeoutMs: leftMs, stop, client, viewer, onCancel: (callback) => this.onCancel(callback) };
   }
 
   /** The client whose share of the machine the request uses. */
@@ -187,12 +228,8 @@ export class RequestContext {
   }
 
   get git(): GitReads {
-    this.#git ??= new GitReads(
-      this.services.reads,
-      this.services.gitCache,
-      () => this.readLimits,
-      (repositoryId) => this.#requireHere(repositoryId),
-    );
+    const { reads, mirrors, gitCache } = this.services;
+    this.#git ??= new GitReads(reads, mirrors, gitCache, () => this.readLimits);
     return this.#git;
   }
 

@@ -71,6 +71,13 @@ export type ShownSymbolKind =
   | "OPERATOR"
   | "TYPEPARAMETER";
 
+/** All of them. */
+export const shownSymbolKinds: readonly ShownSymbolKind[] = ["unknown", ...Object.keys(ctagsKinds)].map(toShown);
+
+function toShown(kind: string): ShownSymbolKind {
+  return kind.replaceAll("-", "").toUpperCase() as ShownSymbolKind;
+}
+
 const kindOfCtags = new Map(Object.entries(ctagsKinds).flatMap(([kind, names]) => names.map((name) => [name, kind])));
 
 /** The kind of a symbol that ctags calls `name`, such as `enum-member`; "" if it has none. */
@@ -81,5 +88,5 @@ export function findSymbolKind(name: string): string {
 /** The kind as results have it: `ENUM_MEMBER` is `ENUMMEMBER`, and without a kind `UNKNOWN`. */
 export function shownSymbolKind(name: string): ShownSymbolKind {
   const kind = findSymbolKind(name);
-  return kind === "" ? "UNKNOWN" : (kind.replaceAll("-", "").toUpperCase() as ShownSymbolKind);
+  return kind === "" ? "UNKNOWN" : toShown(kind);
 }

@@ -11,7 +11,7 @@ import type { FuzzTarget } from "./runner.js";
 import { scipTargets } from "./scip-targets.js";
 import { shardTargets } from "./shard-targets.js";
 import { textFileTargets } from "./text-file-targets.js";
-import { wireTarget } from "./wire-target.js";
+import { mirrorTarget, wireTarget } from "./wire-target.js";
 
 /** All readers of what a client sends, a remote says or a commit holds. */
 export const targets: readonly FuzzTarget[] = [
@@ -28,4 +28,5 @@ export const targets: readonly FuzzTarget[] = [
   rankingTarget,
   wireTarget,
   leafTarget,
+  mirrorTarget,
 ];

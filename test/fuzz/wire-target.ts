@@ -1,5 +1,15 @@
 import { Duplex } from "node:stream";
-import { TrawlError } from "../../src/base/errors.js";
+import { inspect, isDeepStrictEqual } from "node:util";
+import { serialize } from "node:v8";
+import { errorMessage, TrawlError } from "../../src/base/errors.js";
+import {
+  checkAnswer,
+  type MirrorQuestion,
+  readAnswer,
+  readMirrorAsked,
+  writeMirrorAsked,
+} from "../../src/browse/mirror-messages.js";
+import { anonymous } from "../../src/model/viewer.js";
 import { emptyPart, noCounts, toCoordinatorMessage, toLeafMessage } from "../../src/search/fleet/fleet-messages.js";
 import { sections } from "../../src/search/fleet/result-order.js";
 import { planQuery } from "../../src/query/plan/plan-query.js";
@@ -206,5 +216,89 @@ export const wireTarget: FuzzTarget = {
         if (seen !== whole) throw new Error(`in pieces of ${step}: ${seen} instead of ${whole}`);
       }
     }
+  },
+};
+
+const oid = "0123456789abcdef0123456789abcdef01234567";
+const person = { name: "A", email: "a@example.org", date: "2026-01-01T00:00:00Z" };
+const repositoryId = 1;
+
+/** What nodes ask each other about repositories, and answers by the kind of the question. */
+const questions: readonly MirrorQuestion[] = [
+  { kind: "find", repository: "host/a" },
+  { kind: "list", partitions: { numbers: [0, 2], count: 3 }, names: undefined },
+  { kind: "read", repositoryId, request: { kind: "read-commits", repositoryId, oids: [oid] } },
+  {
+    kind: "read",
+    repositoryId,
+    request: { kind: "read-entries", repositoryId, lfsTree: undefined, commit: oid, paths: ["a", "b/c"] },
+  },
+  { kind: "output", repositoryId, wanted: { kind: "blob", oid, from: 0, to: 9 } },
+  { kind: "output", repositoryId, wanted: { kind: "archive", commit: oid, format: "zip", path: "" } },
+];
+
+const answers = {
+  "read-commits": { commits: [{ oid, parents: [oid], author: person, committer: person, message: "m" }] },
+  "read-entries": { entries: [{ path: "a", kind: "file", mode: 0o100644, oid, byteCount: 3 }, null] },
+  "read-files": { files: [{ kind: "too-large", byteCount: 5 }, { kind: "missing" }] },
+  "read-submodules": { urls: new Map([["a", "https://example.org/a"]]) },
+  "print-directory": { text: Buffer.from("a\n") },
+} as const;
+const answerKinds = Object.keys(answers) as (keyof typeof answers)[];
+
+const binary: Vocabulary = {
+  pieces: ["\0", "\u00ff", "A", "a", "o", '"', "I", "0", "-", "/"],
+  samples: [],
+  lengthMax: 8 << 10,
+};
+
+/** The value, or the words in which it is refused. What V8 cannot read is refused by V8. */
+function describe(read: () => unknown): string {
+  try {
+    return inspect(read(), { depth: null, maxArrayLength: null });
+  } catch (error) {
+    if (error instanceof TrawlError && error.code !== "bad-request") throw error;
+    return errorMessage(error);
+  }
+}
+
+/** What is read of a question or an answer is what is sent of it again; no id of an object is anything but that. */
+export const mirrorTarget: FuzzTarget = {
+  name: "mirror",
+  cpuMsMax: 200,
+  testCount: 300,
+  make: (random) => {
+    const kind = pick(random, answerKinds);
+    const whole =
+      random(2) === 0
+        ? writeMirrorAsked({ viewer: anonymous, client: "c", timeoutMs: 5, question: pick(random, questions) })
+        : serialize(answers[kind]);
+    const index = Buffer.from([answerKinds.indexOf(kind)]);
+    return Buffer.concat([index, random(8) === 0 ? whole : mutated(random, Buffer.from(whole), binary)]);
+  },
+  run: (input) => {
+    const body = input.subarray(1);
+    describe(() => {
+      const asked = readMirrorAsked(body);
+      const again = readMirrorAsked(writeMirrorAsked(asked));
+      if (!isDeepStrictEqual(asked, again))
+        throw new TrawlError("internal", `${inspect(asked)} became ${inspect(again)}`);
+      const { question } = asked;
+      if (
+        question.kind === "output" &&
+        question.wanted.kind === "blob" &&
+        !/^[0-9a-f]{40,64}$/.test(question.wanted.oid)
+      )
+        throw new TrawlError("internal", `${question.wanted.oid} is read as an object`);
+      return asked;
+    });
+    const kind = answerKinds[(input[0] ?? 0) % answerKinds.length];
+    if (kind === undefined) return;
+    describe(() => {
+      const answer = checkAnswer(kind, readAnswer(body));
+      if (!isDeepStrictEqual(answer, checkAnswer(kind, answer)))
+        throw new TrawlError("internal", `${inspect(answer)} is read as something else`);
+      return answer;
+    });
   },
 };

@@ -68,7 +68,6 @@ export function hollowServices(search: Partial<SearchHandler>, ready: boolean): 
       contextFor: () => {
         throw new TrawlError("internal", "no repository is asked for here");
       },
-      mirrorsFolder: "",
       stallMs: 60_000,
     },
     refresh: (name) => name === "known/name",

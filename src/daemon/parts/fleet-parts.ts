@@ -3,6 +3,7 @@ import type { Catalog } from "../../catalog/catalog.js";
 import type { Log } from "../../base/log.js";
 import type { Metrics } from "../../base/metrics.js";
 import type { SharedIndex } from "../../fleet/shared-index.js";
+import type { LeafServerSettings } from "../../search/fleet/leaf-server.js";
 import type { PartitionNodes, PartitionNodesSettings } from "../../search/fleet/partition-nodes.js";
 import type { Searcher } from "../../search/searcher.js";
 import { splitAddress } from "../config/config.js";
@@ -25,11 +26,14 @@ export interface JoinedFleet {
 export async function joinFleet(
   options: ResolvedOptions,
   searcher: Searcher,
-  { catalog, later, log }: Pick<DaemonParts, "catalog" | "later" | "log">,
+  { catalog, later, mirrors, log }: Pick<DaemonParts, "catalog" | "later" | "mirrors" | "log">,
   metrics: Metrics,
 ): Promise<JoinedFleet | undefined> {
   const { fleet } = options;
   if (fleet.node === "") return undefined;
+  const { MirrorAnswers } = await import("../../browse/mirror-answers.js");
+  const answers = new MirrorAnswers({ name: fleet.node, mirrors, catalog, fleet: () => searcher.fleet, log });
+  const answerMirrors: LeafServerSettings["answerMirrors"] = (node, channel) => answers.accept(node, channel);
   if (fleet.database !== "") {
     // Where each node has the whole index, nodes ask one another only for what needs mirrors, and need not.
     if (catalog.partitions.count === 1 && fleet.listen === "") return undefined;
@@ -41,11 +45,19 @@ export async function joinFleet(
       outdated: () => later?.replica?.outdated ?? [],
       owned: () => later?.replica?.changed ?? new Set<number>(),
     };
-    return joinPartitions(options, searcher, held, log, metrics);
+    return joinPartitions(options, searcher, { ...held, answerMirrors }, log, metrics);
   }
   const { FleetNodes } = await import("../../search/fleet/fleet-nodes.js");
   const { nodes, replicas, listen } = readFleetNodes(fleet);
-  const joined = new FleetNodes({ ...serverSettings(options, listen), nodes, replicas, searcher, log, metrics });
+  const joined = new FleetNodes({
+    ...serverSettings(options, listen),
+    nodes,
+    replicas,
+    searcher,
+    answerMirrors,
+    log,
+    metrics,
+  });
   const bound = await joined.start();
   searcher.fleet = joined;
   log.info({ node: fleet.node, nodes: nodes.length, port: bound }, "this is a node of a fleet");
@@ -55,7 +67,7 @@ export async function joinFleet(
 async function joinPartitions(
   options: ResolvedOptions,
   searcher: Searcher,
-  held: Pick<PartitionNodesSettings, "partitions" | "searchable" | "outdated" | "owned">,
+  held: Pick<PartitionNodesSettings, "partitions" | "searchable" | "outdated" | "owned" | "answerMirrors">,
   log: Log,
   metrics: Metrics,
 ): Promise<JoinedFleet> {

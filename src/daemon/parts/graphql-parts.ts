@@ -44,6 +44,7 @@ export function createRequestServices(
     audit,
     contexts,
     reads: threads.read,
+    mirrors: parts.mirrors,
     gitCache: new GitCache(),
     log,
     activityOf: (repositoryId) => sync.activities.current(repositoryId),

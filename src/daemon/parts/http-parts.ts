@@ -1,5 +1,4 @@
 import { hostname } from "node:os";
-import { join } from "node:path";
 import { AuthorizationCodes } from "../../account/sign-in/authorization-codes.js";
 import { Authenticator } from "../../account/sign-in/authenticator.js";
 import { ClientDocuments } from "../../account/sign-in/client-documents.js";
@@ -185,7 +184,6 @@ function contentRoutes(
     content: {
       contextFor: (viewer, origin) =>
         new RequestContext(services, viewer, origin, options.graphql.timeoutSeconds * 1000),
-      mirrorsFolder: join(options.data, "mirrors"),
       stallMs,
     },
     refresh: (name, viewer) => {

@@ -28,6 +28,8 @@ import { IndexedContributors } from "../../search/history/indexed-contributors.j
 import { CommitAttributeReader } from "../../search/revisions/commit-attributes.js";
 import { RevisionCache } from "../../search/revisions/revision-cache.js";
 import { CostBudgets } from "../../search/limits/search-limits.js";
+import { mirrorsFolder } from "../../model/repository.js";
+import { Mirrors } from "../../browse/mirrors.js";
 import { Searcher } from "../../search/searcher.js";
 import type { CatalogView } from "../../catalog/live-shards.js";
 import { CodeWarmer } from "../../search/warming/code-warmer.js";
@@ -76,6 +78,7 @@ export interface DaemonParts {
   readonly tokenLifetimes: TokenLifetimes;
   readonly watch: StoreWatch;
   readonly searcher: Searcher;
+  readonly mirrors: Mirrors;
   readonly revisionCache: RevisionCache;
   /** Undefined unless spans are exported. */
   readonly spans: SpanExporter | undefined;
@@ -173,6 +176,15 @@ export function createParts(options: ResolvedOptions, files: CatalogSnapshots, l
     directory: new ScimDirectory(accounts, providers.users, log),
     watch,
     searcher,
+    mirrors: new Mirrors({
+      name: options.fleet.node,
+      folder: join(options.data, mirrorsFolder),
+      reads: threads.read,
+      record: (id) => catalog.repository(id),
+      fleet: () => searcher.fleet,
+      isShared: options.fleet.database !== "",
+      log,
+    }),
     revisionCache: cache,
     spans,
     warmer,

@@ -3,7 +3,7 @@ import { TrawlError } from "../../base/errors.js";
 import { isOid } from "../objects/refs.js";
 import { readLimits } from "../run/child-limits.js";
 import { historyEnvironment } from "../run/environment.js";
-import { GitChild, type StopSignal } from "../run/run.js";
+import { GitChild, type GitOutput, type StopSignal, toGitOutput } from "../run/run.js";
 import { unquotePath, type BlameHunk } from "./blame.js";
 
 /** Lines of the blamed file with the same origin. */
@@ -15,33 +15,35 @@ const lineBytesMax = 1 << 20;
 /**
  * The origin of each line of a file, in the order in which git finds them: lines of newer commits mostly come first. git
  * waits while the caller does not ask for more. Yields the hunks of each read of the pipe together; they cover each line
- * once, passing over the `ignored` commits as `readBlame` does.
- *
- * Throws `git` if there is no such file, `cancelled` if stopped or out of time. When the caller ends it, git is killed.
+ * once, passing over the ignored commits as `readBlame` does. When the caller ends it, git is killed.
  */
-export async function* streamBlame(
+export async function* parseBlameOutput(output: GitOutput): AsyncGenerator<readonly FoundHunk[], void> {
+  try {
+    const parser = new IncrementalBlame();
+    for await (const chunk of output.stdout) {
+      const hunks = parser.add(chunk as Buffer);
+      if (hunks.length > 0) yield hunks;
+    }
+    await output.ended;
+  } finally {
+    output.kill();
+  }
+}
+
+/** The output of git for `parseBlameOutput`. Ends with `git` if there is no such file, with `cancelled` if stopped or out of time. */
+export function openBlame(
   directory: string,
   { commit, path }: { readonly commit: string; readonly path: string },
   ignored: readonly string[],
   { timeoutMs, stop }: { readonly timeoutMs: number; readonly stop: StopSignal },
-): AsyncGenerator<readonly FoundHunk[], void> {
+): GitOutput {
   assert(isOid(commit), "a file is read by oid");
   const ignoring = ignored.length === 0 ? [] : ["--ignore-revs-file=/dev/stdin"];
   const args = [`--git-dir=${directory}`, "blame", "--incremental", ...ignoring, commit, "--", path];
   const limits = { timeoutMs, silenceMs: Infinity, process: readLimits, stop };
   const child = new GitChild({ args, environment: historyEnvironment(), directory: "/" }, limits, null);
-  try {
-    child.stdin.end(ignored.map((oid) => `${oid}\n`).join(""));
-    const parser = new IncrementalBlame();
-    for await (const chunk of child.stdout) {
-      const hunks = parser.add(chunk as Buffer);
-      if (hunks.length > 0) yield hunks;
-    }
-    const code = await child.ended;
-    if (code !== 0) throw child.exitError(code);
-  } finally {
-    child.kill();
-  }
+  child.stdin.end(ignored.map((oid) => `${oid}\n`).join(""));
+  return toGitOutput(child);
 }
 
 /** Parses `OID LINE LINE COUNT`, attributes of the commit, and `filename PATH`, which ends a hunk. */

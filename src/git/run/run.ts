@@ -79,6 +79,35 @@ export async function runGit(options: RunOptions): Promise<RunResult> {
   return { stdout: Buffer.concat(parts), stderr: child.errorText, code };
 }
 
+/** What a git process writes, here or at another node, at the pace at which it is read. */
+export interface GitOutput {
+  readonly stdout: Readable;
+  /** How many bytes before the first one were left out. */
+  readonly from: number;
+  /** Resolves when all has been written; rejects with the reason if it was not all. */
+  readonly ended: Promise<void>;
+  /** See `GitChild`. */
+  watchSilence(watch: boolean): void;
+  /** Idempotent. */
+  kill(): void;
+}
+
+/** The output of a process that should exit with 0. */
+export function toGitOutput(child: GitChild): GitOutput {
+  const ended = child.ended.then((code) => {
+    if (code !== 0) throw child.exitError(code);
+  });
+  // Whoever kills it need not know.
+  ended.catch(() => undefined);
+  return {
+    stdout: child.stdout,
+    from: 0,
+    ended,
+    watchSilence: (watch) => child.watchSilence(watch),
+    kill: () => child.kill(),
+  };
+}
+
 /**
  * One running `git` in its own process group, monitored for stop, timeout and silence.
  *

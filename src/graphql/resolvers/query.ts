@@ -63,14 +63,14 @@ export const query: ResolversOf<"Query"> = {
 };
 
 /** By name, else by clone URL: a URL from which we fetch, or one whose host and path are the name of a repository. */
-function findRepository(
+async function findRepository(
   name: string | undefined,
   cloneUrl: string | undefined,
   context: RequestContext,
-): RepositorySource | null | Promise<RepositorySource | null> {
+): Promise<RepositorySource | null> {
   if (name === undefined && cloneUrl === undefined)
     throw new TrawlError("bad-request", "neither name nor cloneURL given");
-  const record = context.repositories.byName(name ?? nameOfCloneUrl(cloneUrl ?? "") ?? "");
+  const record = await context.findRepository(name ?? nameOfCloneUrl(cloneUrl ?? "") ?? "");
   if (record !== undefined) return toRepositorySource(record);
   return cloneUrl === undefined ? null : repositoryByUrl(cloneUrl, context);
 }
@@ -143,13 +143,13 @@ function tokenById(id: number, context: RequestContext): TokenSource | null {
   return token === undefined || user === undefined ? null : new TokenSource(token, user);
 }
 
-function repositoryById(key: unknown, { repositories }: RequestContext): RepositorySource | null {
-  const record = typeof key === "number" ? repositories.byId(key) : undefined;
+async function repositoryById(key: unknown, context: RequestContext): Promise<RepositorySource | null> {
+  const record = typeof key === "number" ? await context.findRepository(key) : undefined;
   return record === undefined ? null : toRepositorySource(record);
 }
 
 /** The repository identified by the key of a commit or ref. */
-function repositoryOfKey(key: unknown, context: RequestContext): RepositorySource | null {
+async function repositoryOfKey(key: unknown, context: RequestContext): Promise<RepositorySource | null> {
   const { r } = (typeof key === "object" && key !== null ? key : {}) as { readonly r?: unknown };
   if (typeof r !== "string") return null;
   const id = parseGlobalId(r);
@@ -157,7 +157,7 @@ function repositoryOfKey(key: unknown, context: RequestContext): RepositorySourc
 }
 
 async function commitById(key: unknown, context: RequestContext): Promise<CommitSource | null> {
-  const repository = repositoryOfKey(key, context);
+  const repository = await repositoryOfKey(key, context);
   const oid = repository === null ? undefined : (key as { readonly c?: unknown }).c;
   if (repository === null || typeof oid !== "string") return null;
   const commit = await context.git.resolve(repository, oid);
@@ -165,7 +165,7 @@ async function commitById(key: unknown, context: RequestContext): Promise<Commit
 }
 
 async function refById(key: unknown, context: RequestContext): Promise<RefSource | null> {
-  const repository = repositoryOfKey(key, context);
+  const repository = await repositoryOfKey(key, context);
   const name = repository === null ? undefined : (key as { readonly v?: unknown }).v;
   if (repository === null || typeof name !== "string") return null;
   const { refs } = await context.git.run({

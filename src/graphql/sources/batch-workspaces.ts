@@ -67,7 +67,7 @@ async function resolveEntry(entry: Entry, context: RequestContext): Promise<read
     });
   }
   if (typeof name !== "string") throw bad('an entry of "on" has a "repository" or "repositoriesMatchingQuery"');
-  const record = context.repositories.byName(name);
+  const record = await context.findRepository(name);
   if (record === undefined) throw new TrawlError("not-found", `repository ${JSON.stringify(name)} not found`);
   const repository = toRepositorySource(record);
   const names = typeof branch === "string" ? [branch] : branches;

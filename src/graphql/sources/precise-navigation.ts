@@ -50,7 +50,7 @@ export async function askPrecise(
   const { id } = file.repository.record;
   const candidates = precise.candidates(id);
   if (candidates.length === 0) return undefined;
-  const { found, failures } = await git.run({
+  const { found, failures } = await git.readIndexes({
     kind: "find-precise",
     repositoryId: id,
     commit: file.commit.oid,
@@ -108,7 +108,7 @@ async function askElsewhere(
       const placesMax = isDefinition ? definitionsMax : elsewherePlacesMax;
       // What a name implements is a symbol itself: its definition is wanted.
       const wanted = isDefinition ? "definitions" : want;
-      const answer = await git.run({
+      const answer = await git.readIndexes({
         kind: "find-symbols",
         repositoryId,
         symbols,

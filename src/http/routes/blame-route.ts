@@ -6,7 +6,7 @@ import { commitSubject } from "../../browse/git-sources.js";
 import { takePermit } from "../access/concurrency.js";
 import type { HttpResponse } from "../server/response.js";
 import { type SseStream, refuseHead, startEvents, type EventServices } from "../stream/sse.js";
-import { findEntry, mirrorPath, withContext, type ContentServices } from "./named-content.js";
+import { findEntry, withContext, type ContentServices } from "./named-content.js";
 import type { ViewerHandler } from "../access/guard.js";
 import { readPagePath } from "../../model/page-path.js";
 import { plainText } from "../server/headers.js";
@@ -42,7 +42,7 @@ export function blameHandler(content: ContentServices, events: EventServices, sh
       const release = await takePermit(permits, context.client, "files to blame", response, {});
       if (release === undefined) return;
       try {
-        const origins = streamOrigins(commit, entry.path, mirrorPath(content, commit), context);
+        const origins = streamOrigins(commit, entry.path, context);
         await sendOrigins(origins, response, () => startEvents(request, response, events));
       } finally {
         release();

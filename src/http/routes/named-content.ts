@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { TrawlError } from "../../base/errors.js";
 import { shownPath } from "../../base/path-text.js";
 import type { EntryData } from "../../git/objects/directories.js";
@@ -12,13 +11,11 @@ import type { PagePath } from "../../model/page-path.js";
 import type { Headers } from "../server/headers.js";
 import type { HttpRequest } from "../server/request.js";
 import type { HttpResponse } from "../server/response.js";
-import { mirrorName } from "../../model/repository.js";
 
 /** Services for showing repositories. */
 export interface ContentServices {
   /** Creates the reads of one request of the viewer, from this address, for the repositories that it may see. */
   readonly contextFor: (viewer: Viewer, origin: RequestOrigin) => RequestContext;
-  readonly mirrorsFolder: string;
   /** A client that reads nothing for this long is disconnected. */
   readonly stallMs: number;
 }
@@ -36,16 +33,12 @@ export interface FoundEntry {
   readonly entry: EntryData;
 }
 
-export function mirrorPath({ mirrorsFolder }: ContentServices, { repository }: CommitSource): string {
-  return join(mirrorsFolder, mirrorName(repository.record.id));
-}
-
 /**
  * The repository with this name. Throws `not-found`, with the same message for a repository hidden from the viewer as
  * for one that does not exist.
  */
-export function findRepository(context: RequestContext, name: string): RepositorySource {
-  const record = context.repositories.byName(name);
+export async function findRepository(context: RequestContext, name: string): Promise<RepositorySource> {
+  const record = await context.findRepository(name);
   if (record !== undefined) return toRepositorySource(record);
   throw new TrawlError("not-found", `there is no repository named ${JSON.stringify(name)}, or you may not see it`);
 }
@@ -70,7 +63,7 @@ export async function resolveCommit(
 
 /** The entry at the path of a URL. Throws `not-found`. */
 export async function findEntry(context: RequestContext, { name, revision, path }: PagePath): Promise<FoundEntry> {
-  const repository = findRepository(context, name);
+  const repository = await findRepository(context, name);
   const commit = await resolveCommit(context, repository, revision);
   const entry = await context.git.entry(commit, path);
   if (entry !== null) return { commit, entry };

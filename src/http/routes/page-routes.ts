@@ -13,6 +13,7 @@ import { findWebPage, isMissingPage, type WebPageName } from "../../model/web-pa
 import { repositoryPages } from "./repository-pages.js";
 import type { WebFiles } from "./web-files.js";
 import { replyPage } from "./web-pages.js";
+import { TrawlError } from "../../base/errors.js";
 import { escapeUrlPath } from "../../base/path-text.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { nameOfCloneUrl, repositoryUrl } from "../../browse/urls.js";
@@ -51,10 +52,10 @@ export function pageHandler(
     if (!isRead) return response.reply(405, { ...plainText, Allow: "GET, HEAD" }, "method not allowed\n");
     const { viewer } = entry;
     const visit = { request, response, viewer };
-    return admit(entry, response, () => {
+    return admit(entry, response, async () => {
       if (webPage?.name === "search") return replyPage(request, response, viewer, web, webPage);
       if (webPage !== undefined && isMarkup && pagePath !== undefined) {
-        const status = statusOfPage(visit, services, webPage.name, pagePath);
+        const status = await statusOfPage(visit, services, webPage.name, pagePath);
         const shown = pagesWithProviders.has(webPage.name) ? providers.buttons : [];
         return replyPage(request, response, viewer, web, webPage, status, shown);
       }
@@ -76,16 +77,23 @@ function asksForMarkup({ headers }: HttpRequest): boolean {
 }
 
 /** 404 for an unknown page, and a repository that does not exist or is hidden from the viewer: the page tells the rest. */
-function statusOfPage(
-  { request, viewer }: Visit,
+async function statusOfPage(
+  { request, response, viewer }: Visit,
   services: ContentServices,
   page: WebPageName,
   { name }: PagePath,
-): number {
+): Promise<number> {
   if (isMissingPage(request.path)) return 404;
   if (page !== "code") return 200;
   const context = services.contextFor(viewer, request);
-  return context.repositories.byName(name) === undefined ? 404 : 200;
+  response.onClosed(() => context.cancel());
+  try {
+    return (await context.findRepository(name)) === undefined ? 404 : 200;
+  } catch (error) {
+    // The page tells the rest of this, too.
+    if (error instanceof TrawlError && error.code !== "internal") return error.httpStatus;
+    throw error;
+  }
 }
 
 async function sitePage(

@@ -1,4 +1,4 @@
-import { openArchive, openBlob, type ArchiveFormat } from "../../git/objects/content.js";
+import type { ArchiveFormat } from "../../git/objects/content.js";
 import { noContent } from "../../browse/mirror-reads.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { BlobSource, type CommitSource } from "../../browse/git-sources.js";
@@ -8,14 +8,7 @@ import { FairSemaphore, shareLimits } from "../../base/fair-semaphore.js";
 import { clientKey } from "../../model/client.js";
 import { sendOutput, type OutputRange, type ReadingLimits } from "../stream/child-output.js";
 import { acceptedFormat, isKnown, wantedBytes } from "./conditional.js";
-import {
-  findEntry,
-  mirrorPath,
-  withContext,
-  type ContentServices,
-  type FoundEntry,
-  type Visit,
-} from "./named-content.js";
+import { findEntry, withContext, type ContentServices, type FoundEntry, type Visit } from "./named-content.js";
 import { takePermit } from "../access/concurrency.js";
 import { mediaType } from "../../model/media-type.js";
 import type { PagePath } from "../../model/page-path.js";
@@ -158,7 +151,7 @@ async function sendFile(
   { commit, entry }: FoundEntry,
   typeHeaders: Headers,
 ): Promise<void> {
-  const { request, response } = answer;
+  const { request, response, context } = answer;
   const etag = `"${entry.oid}"`;
   const headers = { ...answer.headers, ...typeHeaders, ETag: etag, "Accept-Ranges": "bytes" };
   if (isKnown(request.headers, etag)) return response.replyHead(304, headers, undefined);
@@ -172,13 +165,13 @@ async function sendFile(
     );
   }
   if (entry.byteCount === 0) return response.reply(200, headers, "");
-  const range = wanted.kind === "part" ? wanted : { from: 0, to: entry.byteCount };
+  const range = wanted.kind === "part" ? { from: wanted.from, to: wanted.to } : { from: 0, to: entry.byteCount };
   const partHeaders =
     wanted.kind === "part"
       ? { ...headers, "Content-Range": `bytes ${range.from}-${range.to - 1}/${entry.byteCount}` }
       : headers;
   await withPermit(permits, "files", answer, async () => {
-    const child = openBlob(mirrorPath(services, commit), entry.oid);
+    const child = await context.git.open(commit.repository, { kind: "blob", oid: entry.oid, ...range });
     response.onClosed(() => child.kill());
     await sendOutput(child, range, readingLimits(services, permits), () =>
       response.startSizedStream(wanted.kind === "part" ? 206 : 200, partHeaders, range.to - range.from),
@@ -275,7 +268,8 @@ async function sendArchive(
   if (isKnown(request.headers, etag)) return response.replyHead(304, headers, undefined);
   if (request.method === "HEAD") return response.replyHead(200, headers, undefined);
   await withPermit(permits, "archives", answer, async () => {
-    const child = openArchive(mirrorPath(services, commit), archived, format, entry.path);
+    const wanted = { kind: "archive", commit: archived, format, path: entry.path } as const;
+    const child = await context.git.open(commit.repository, wanted);
     response.onClosed(() => child.kill());
     await sendOutput(child, whole, readingLimits(services, permits), () => response.startStream(200, headers));
   });

@@ -2,7 +2,6 @@ import { escapeRegexp } from "../../base/text.js";
 import type { CommitData } from "../../git/history/commits.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { commitSubject, type CommitSource } from "../../browse/git-sources.js";
-import type { RepositorySource } from "../../browse/repository-source.js";
 import { repositoryUrl } from "../../browse/urls.js";
 import { resolveCommit, findRepository } from "./named-content.js";
 import type { PagePath } from "../../model/page-path.js";
@@ -21,12 +20,12 @@ export const repositoryPages: ReadonlyMap<string, Page> = new Map(
   Object.entries<Page>({
     "": overview,
     commit: async (context, { name, path, revision }) => {
-      const repository = findRepository(context, name);
+      const repository = await findRepository(context, name);
       const commit = await resolveCommit(context, repository, path || revision);
       return commitText(commit, await context.git.commitData(commit));
     },
     commits: async (context, { name, revision, path }) => {
-      const commit = await resolveCommit(context, findRepository(context, name), revision);
+      const commit = await resolveCommit(context, await findRepository(context, name), revision);
       const exact = await context.git.exactPath(commit, path);
       const history = { ...unfilteredHistory, from: [commit.oid], path: exact, countMax: listLengthMax };
       const commits = await context.git.history(commit.repository, history);
@@ -36,11 +35,11 @@ export const repositoryPages: ReadonlyMap<string, Page> = new Map(
         ),
       );
     },
-    branches: (context, { name }) => refsText(context, findRepository(context, name), "refs/heads/"),
-    tags: (context, { name }) => refsText(context, findRepository(context, name), "refs/tags/"),
+    branches: (context, { name }) => refsText(context, name, "refs/heads/"),
+    tags: (context, { name }) => refsText(context, name, "refs/tags/"),
     compare: comparison,
     stats: async (context, { name, revision }) => {
-      const commit = await resolveCommit(context, findRepository(context, name), revision);
+      const commit = await resolveCommit(context, await findRepository(context, name), revision);
       const { contributors } = await context.git.run({
         kind: "list-contributors",
         repositoryId: commit.repository.record.id,
@@ -56,18 +55,18 @@ export const repositoryPages: ReadonlyMap<string, Page> = new Map(
     "code-intelligence": async (context, { name }) =>
       lines(
         context.services.precise
-          .list(findRepository(context, name).record.id)
+          .list((await findRepository(context, name)).record.id)
           .map(({ commit, root, indexer, state, failure }) =>
             [commit.slice(0, 12), state, indexer, root, failure].filter((part) => part !== "").join(" "),
           ),
       ),
     settings: async (context, { name }) =>
-      `${findRepository(context, name).name} is changed by its entry in the configuration file, or by \`trawl repo set\`.`,
+      `${(await findRepository(context, name)).name} is changed by its entry in the configuration file, or by \`trawl repo set\`.`,
   }),
 );
 
 async function overview(context: RequestContext, { name, revision }: PagePath, host: string): Promise<string> {
-  const repository = findRepository(context, name);
+  const repository = await findRepository(context, name);
   const commit = await resolveCommit(context, repository, revision).catch(() => null);
   if (commit === null && revision !== "") await resolveCommit(context, repository, revision);
   const { description, defaultBranch, indexedBranches } = repository.record;
@@ -97,7 +96,8 @@ function commitText({ oid }: CommitSource, { parents, author, committer, message
   ]);
 }
 
-async function refsText(context: RequestContext, repository: RepositorySource, prefix: string): Promise<string> {
+async function refsText(context: RequestContext, name: string, prefix: string): Promise<string> {
+  const repository = await findRepository(context, name);
   const { refs } = await context.git.run({
     kind: "list-refs",
     repositoryId: repository.record.id,
@@ -107,12 +107,12 @@ async function refsText(context: RequestContext, repository: RepositorySource, p
     skipCount: 0,
     countMax: listLengthMax,
   });
-  return lines(refs.map(({ name, commit, oid }) => `${commit ?? oid} ${name.slice(prefix.length)}`));
+  return lines(refs.map(({ name: ref, commit, oid }) => `${commit ?? oid} ${ref.slice(prefix.length)}`));
 }
 
 /** For `BASE...HEAD`, what head changed since the newest common ancestor. Empty names mean the default branch. */
 async function comparison(context: RequestContext, { name, path }: PagePath): Promise<string> {
-  const repository = findRepository(context, name);
+  const repository = await findRepository(context, name);
   const [baseText = "", headText = ""] = path.split(/\.{2,3}/);
   const [base, head] = await Promise.all([
     resolveCommit(context, repository, baseText),

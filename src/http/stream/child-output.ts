@@ -1,5 +1,5 @@
 import { callEvery, monotonicMs } from "../../base/deadline.js";
-import type { GitChild } from "../../git/run/run.js";
+import type { GitOutput } from "../../git/run/run.js";
 import { blockBytesMax, type ByteStream } from "../server/byte-stream.js";
 
 /** Number of checks whether a client reads within the time after which it is disconnected. */
@@ -32,7 +32,7 @@ export interface OutputRange {
  * killed. If there is no output in the range, `open` is not called, and it resolves with false.
  */
 export async function sendOutput(
-  child: GitChild,
+  child: GitOutput,
   range: OutputRange,
   limits: ReadingLimits,
   open: () => ByteStream,
@@ -49,7 +49,7 @@ export async function sendOutput(
 
 class Sending {
   readonly done: Promise<boolean>;
-  readonly #child: GitChild;
+  readonly #child: GitOutput;
   readonly #range: OutputRange;
   readonly #open: () => ByteStream;
   readonly #limits: ReadingLimits;
@@ -57,14 +57,15 @@ class Sending {
   #stream: ByteStream | undefined;
   /** The part of the last read that the socket has not accepted. */
   #rest: Uint8Array = Buffer.alloc(0);
-  #readCount = 0;
+  #readCount: number;
   #isFull = false;
   #progressAtMs = monotonicMs();
   #finish: (isSent: boolean) => void = () => undefined;
   #fail: (error: unknown) => void = () => undefined;
 
-  constructor(child: GitChild, range: OutputRange, limits: ReadingLimits, open: () => ByteStream) {
+  constructor(child: GitOutput, range: OutputRange, limits: ReadingLimits, open: () => ByteStream) {
     this.#child = child;
+    this.#readCount = child.from;
     this.#range = range;
     this.#open = open;
     this.#limits = limits;
@@ -74,8 +75,8 @@ class Sending {
       this.#fail = reject;
       child.ended
         .then(
-          (code) => this.#childEnded(code === 0),
-          () => this.#childEnded(false),
+          () => this.#childEnded(),
+          (error: unknown) => this.#childFailed(error),
         )
         .catch(reject);
     });
@@ -140,13 +141,15 @@ class Sending {
   }
 
   /** The pipe has been read completely, except for what the socket has not accepted. */
-  async #childEnded(isGood: boolean): Promise<void> {
-    if (this.#stream === undefined) {
-      if (!isGood) throw this.#child.exitError(await this.#child.ended);
-      this.#finish(false);
-    } else if (!isGood) this.#stream.cut();
+  #childEnded(): void {
+    if (this.#stream === undefined) this.#finish(false);
     else if (this.#rest.length === 0) this.#stream.end();
     else this.#stream.onWritable(() => this.#endWhenTaken());
+  }
+
+  #childFailed(error: unknown): void {
+    if (this.#stream === undefined) this.#fail(error);
+    else this.#stream.cut();
   }
 
   #endWhenTaken(): void {

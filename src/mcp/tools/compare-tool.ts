@@ -27,7 +27,7 @@ export const compareRevisions = defineTool({
     after,
   },
   run: async (args, context) => {
-    const repository = findRepository(args.repo, context);
+    const repository = await findRepository(args.repo, context);
     const skipped = readCursor(args.after);
     const [base, head] = await Promise.all([
       findCommit(repository, args.base, context),

@@ -33,7 +33,7 @@ export const readFile = defineTool({
   },
   run: async (args, context, maxBytes) => {
     const path = plainPath(args.path);
-    const commit = await findCommit(findRepository(args.repo, context), args.revision, context);
+    const commit = await findCommit(await findRepository(args.repo, context), args.revision, context);
     const entry = await requireFile(commit, path, context);
     const { startLine = 1 } = args;
     if (args.endLine !== undefined && args.endLine < startLine)
@@ -133,7 +133,7 @@ export const listFiles = defineTool({
   },
   run: async (args, context) => {
     const path = plainPath(args.path);
-    const repository = findRepository(args.repo, context);
+    const repository = await findRepository(args.repo, context);
     const commit = await findCommit(repository, args.revision, context);
     const entry = await findEntry(commit, path, context);
     if (entry?.kind !== "directory")
@@ -168,8 +168,8 @@ export function atMost(shown: number, total: number, what: string): Exclusion[] 
 }
 
 /** The repository with this name. Throws `not-found`, also if the viewer may not see it. */
-export function findRepository(name: string, { repositories }: RequestContext): RepositorySource {
-  const record = repositories.byName(name);
+export async function findRepository(name: string, context: RequestContext): Promise<RepositorySource> {
+  const record = await context.findRepository(name);
   if (record !== undefined) return toRepositorySource(record);
   throw new TrawlError(
     "not-found",

@@ -19,7 +19,7 @@ export const listRefs = defineTool({
     after,
   },
   run: async (args, context) => {
-    const { record, name, cloned } = findRepository(args.repo, context);
+    const { record, name, cloned } = await findRepository(args.repo, context);
     if (args.type !== "" && args.type !== "branch" && args.type !== "tag")
       throw new TrawlError(
         "bad-request",

@@ -36,7 +36,7 @@ export const goToDefinition = defineTool({
     "Where a symbol that a file uses is defined: in its repository, otherwise in others; the likeliest definition first.",
   fields: place,
   run: async ({ repo: name, path, symbol, revision: rev }, context) => {
-    const commit = await findCommit(findRepository(name, context), rev, context);
+    const commit = await findCommit(await findRepository(name, context), rev, context);
     const entry = await requireFile(commit, plainPath(path), context);
     const file = new BlobSource(commit, entry.path, entry, undefined);
     const precise = await preciseDefinitions(file, { name: symbol }, context);
@@ -79,7 +79,7 @@ export const goToDefinition = defineTool({
 const textsMax = 3;
 
 async function readText({ repository, path, commit: oid, line }: FoundSymbol, context: RequestContext) {
-  const record = context.repositories.byName(repository);
+  const record = await context.findRepository(repository);
   if (record === undefined || oid === undefined) return {};
   const commit = new CommitSource(new RepositorySource(record, undefined), oid, undefined);
   return textItem(await readDefinition({ file: new BlobSource(commit, path, undefined, undefined), line }, context));
@@ -170,7 +170,7 @@ export const findImplementations = defineTool({
     "Definitions of what implements an interface, trait or method that a file names, by the uploaded indexes of its repository and of others; nothing is known without one.",
   fields: { ...place, limit: integer(1, 1_000, 10, "Number of implementations.") },
   run: async ({ repo: name, path, symbol, revision: rev, limit }, context) => {
-    const commit = await findCommit(findRepository(name, context), rev, context);
+    const commit = await findCommit(await findRepository(name, context), rev, context);
     const entry = await requireFile(commit, plainPath(path), context);
     const file = new BlobSource(commit, entry.path, entry, undefined);
     const listed = await listPrecise(file, { name: symbol }, "implementations", context);
@@ -191,7 +191,7 @@ export const findReferences = defineTool({
     "Lines that use a symbol, those of the given file first: where an uploaded index knows it, of its repository and of others; otherwise lines of the repository that contain the name as a whole word.",
   fields: { ...place, limit: integer(1, 1_000, 10, "Number of uses.") },
   run: async ({ repo: name, path, symbol, revision: rev, limit }, context) => {
-    const commit = await findCommit(findRepository(name, context), rev, context);
+    const commit = await findCommit(await findRepository(name, context), rev, context);
     const entry = await requireFile(commit, plainPath(path), context);
     const file = entry.path;
     const source = new BlobSource(commit, file, entry, undefined);

@@ -7,7 +7,7 @@ import type { Viewer } from "../../model/viewer.js";
 import { windowBytesMax } from "../../wire/connection.js";
 import type { FrameReceiver } from "../../wire/frame-channel.js";
 import { type NodeAddress, NodeClient } from "../../wire/node-client.js";
-import { nodeIdSpan, type RepositoriesHere, type SearchFleet } from "../source/search-fleet.js";
+import { nodeIdSpan, type RepositoriesHere, type RepositoryHolder, type SearchFleet } from "../source/search-fleet.js";
 import type { SearchSource, SourcedSearch, SourceRoot } from "../source/search-source.js";
 import { leafCredit, openGroups, requireSpreadable, type SourceGroup } from "./fleet-sources.js";
 import { LeafServer, type LeafServerSettings } from "./leaf-server.js";
@@ -31,6 +31,11 @@ export interface FleetSettings extends LeafServerSettings {
     Metrics,
     "fleetSearchesRunning" | "fleetFailovers" | "fleetNodeUp" | "fleetReplicaDifferences"
   >;
+}
+
+interface IndexedNode extends RemoteNode {
+  /** In the nodes of the configuration. */
+  readonly index: number;
 }
 
 /** The nodes of a fleet as one of them sees it: it searches with the others, and for them. */
@@ -76,6 +81,8 @@ export class FleetNodes implements SearchFleet {
   }
 
   readonly hasAll = false;
+  /** Each node gives its repositories smaller ones. */
+  readonly otherIdsFrom = 2 ** 31;
 
   searchesHere(): boolean {
     return false;
@@ -121,10 +128,10 @@ export class FleetNodes implements SearchFleet {
   }
 
   /** The nodes of a group that are there come first. */
-  #inOrder(group: readonly number[]): [RemoteNode, ...RemoteNode[]] {
-    const nodes = group.flatMap((i) => {
-      const client = this.#clients[i];
-      return client === undefined ? [] : [{ client, ...this.#toRemote(i), open: client.open.bind(client) }];
+  #inOrder(group: readonly number[]): [IndexedNode, ...IndexedNode[]] {
+    const nodes = group.flatMap((index) => {
+      const client = this.#clients[index];
+      return client === undefined ? [] : [{ client, index, ...this.#toRemote(index), open: client.open.bind(client) }];
     });
     const down = nodes.length === 1 ? [] : nodes.filter(({ client }) => client.isDown);
     const [first, ...others] = [...nodes.filter((node) => !down.includes(node)), ...down];
@@ -136,6 +143,46 @@ export class FleetNodes implements SearchFleet {
     const { nodes } = this.#settings;
     const node = nodes.at(i)?.name ?? "unknown";
     return { node, id: i === this.#own ? repositoryId - this.idBase : undefined };
+  }
+
+  findReader(repositoryId: number): RepositoryHolder | undefined {
+    return repositoryId < this.otherIdsFrom
+      ? undefined
+      : this.#toHolder(Math.floor((repositoryId - this.otherIdsFrom) / nodeIdSpan));
+  }
+
+  explainNoMirror(): string {
+    return "it has not fetched it yet";
+  }
+
+  findHolders(repository: string | number, isKnown: boolean): readonly (readonly RepositoryHolder[])[] {
+    if (isKnown) return [];
+    if (typeof repository === "string")
+      return this.#groups.map((group) => this.#inOrder(group).flatMap(({ index }) => this.#toHolder(index) ?? []));
+    const holder = this.findReader(repository);
+    return holder === undefined ? [] : [[holder]];
+  }
+
+  requireKnowing(): void {
+    // Each node decides about its own.
+  }
+
+  findLists(): ReturnType<SearchFleet["findLists"]> {
+    const lists = this.#groups.map((group) => ({
+      holders: this.#inOrder(group).flatMap(({ index }) => this.#toHolder(index) ?? []),
+      partitions: undefined,
+    }));
+    return { lists, lack: undefined };
+  }
+
+  requirePartitions(): void {
+    // It lists all that it has.
+  }
+
+  #toHolder(index: number): RepositoryHolder | undefined {
+    const [client, node] = [this.#clients[index], this.#settings.nodes.at(index)];
+    if (client === undefined || node === undefined) return undefined;
+    return { name: node.name, idsFrom: this.otherIdsFrom + index * nodeIdSpan, open: client.open.bind(client) };
   }
 
   requireSearchable(request: SearchRequest): void {

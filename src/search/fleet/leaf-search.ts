@@ -65,7 +65,7 @@ const batchBytesMin = 16 * 1024;
 const stateMs = 200;
 
 /** A coordinator that has opened a channel asks within this time. */
-const askWaitMs = 10_000;
+export const askWaitMs = 10_000;
 
 /** UTF-16 units of a reason that crosses. */
 const reasonLengthMax = 1_000;

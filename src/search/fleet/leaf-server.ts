@@ -1,10 +1,11 @@
+import { callAfter } from "../../base/deadline.js";
 import type { Log } from "../../base/log.js";
 import type { Metrics } from "../../base/metrics.js";
-import type { FrameReceiver } from "../../wire/frame-channel.js";
+import type { FrameChannel, FrameReceiver } from "../../wire/frame-channel.js";
 import type { NodeIdentity } from "../../wire/identity.js";
 import { NodeServer } from "../../wire/node-server.js";
 import type { LeafServices } from "../source/search-fleet.js";
-import { LeafSearch, type RequirePartitions } from "./leaf-search.js";
+import { askWaitMs, LeafSearch, type RequirePartitions } from "./leaf-search.js";
 import { type Channel, LocalChannel } from "./local-channel.js";
 
 /** Searches for other nodes at the same time. */
@@ -18,11 +19,16 @@ export interface LeafServerSettings {
   readonly version: string;
   readonly workerCount: number;
   readonly searcher: LeafServices;
+  /** Answers questions about repositories, the first message of which has the kind `mirrorKind`. */
+  readonly answerMirrors: (node: string, channel: () => Channel) => FrameReceiver;
   readonly log: Log;
   readonly metrics: Pick<Metrics, "fleetSearchesRunning">;
 }
 
-/** How a node answers the others, and itself: it searches its own repositories for them. */
+/** The kind of the message that asks for what a node has of a repository. */
+export const mirrorKind = "mirror";
+
+/** How a node answers the others, and itself: it searches its own repositories for them, and reads their mirrors. */
 export class LeafServer {
   readonly #settings: LeafServerSettings;
   readonly #server: NodeServer;
@@ -50,11 +56,31 @@ export class LeafServer {
       nodesMax,
       protocol: version,
       log,
-      accept: (coordinator, channel) => this.#accept(coordinator, channel),
+      accept: (node, channel) => this.#accept(node, channel),
     });
   }
 
-  #accept(coordinator: string, channel: () => Channel): LeafSearch {
+  /** The first message says what is wanted. */
+  #accept(node: string, channel: () => FrameChannel): FrameReceiver {
+    let receiver: FrameReceiver | undefined;
+    const wait = callAfter(askWaitMs, () => channel().close());
+    return {
+      frame: (frame) => {
+        wait.cancel();
+        receiver ??=
+          frame.head["kind"] === mirrorKind
+            ? this.#settings.answerMirrors(node, channel)
+            : this.#acceptSearch(node, channel);
+        receiver.frame(frame);
+      },
+      closed: (reason) => {
+        wait.cancel();
+        receiver?.closed(reason);
+      },
+    };
+  }
+
+  #acceptSearch(coordinator: string, channel: () => Channel): LeafSearch {
     const leaf = this.#makeLeaf(coordinator, channel);
     const { metrics } = this.#settings;
     this.#leaves.add(leaf);

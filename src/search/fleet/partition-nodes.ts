@@ -10,7 +10,7 @@ import type { FrameReceiver } from "../../wire/frame-channel.js";
 import { closedFrameChannel, type NodeAddress, NodeClient } from "../../wire/node-client.js";
 import { isAscii, type SearchPlan } from "../../query/plan/plan.js";
 import { searchesHistory } from "../history/history-choice.js";
-import type { SearchFleet } from "../source/search-fleet.js";
+import type { ListedElsewhere, RepositoryHolder, SearchFleet } from "../source/search-fleet.js";
 import type { SearchSource, SourcedSearch, SourceRoot } from "../source/search-source.js";
 import { leafCredit, openGroups, requireSpreadable, type SourceGroup } from "./fleet-sources.js";
 import type { RequirePartitions } from "./leaf-search.js";
@@ -80,10 +80,13 @@ export class PartitionNodes implements SearchFleet {
   #holders = new Map<number, readonly string[]>();
   /** The node that owns each partition, if it is another one. */
   #owners = new Map<number, string>();
+  /** The last one that was known to own it, which may be gone. */
+  readonly #lastOwners = new Map<number, string>();
   /** By whether mirrors are needed. */
   readonly #routes = new Map<boolean, Route>();
   /** Ids of repositories are those of the fleet. */
   readonly idBase = 0;
+  readonly otherIdsFrom = 0;
 
   constructor(settings: PartitionNodesSettings) {
     this.#settings = settings;
@@ -134,6 +137,7 @@ export class PartitionNodes implements SearchFleet {
     this.#owners = new Map(
       reachable.flatMap(({ name, owned }) => owned.map((partition) => [partition, name] as const)),
     );
+    for (const [partition, name] of this.#owners) this.#lastOwners.set(partition, name);
   }
 
   get hasAll(): boolean {
@@ -151,6 +155,86 @@ export class PartitionNodes implements SearchFleet {
     const partition = partitions.find(repositoryId);
     if (searchable().includes(partition)) return { node: identity.node, id: repositoryId };
     return { node: this.#holders.get(partition)?.[0] ?? "unknown", id: undefined };
+  }
+
+  /** If nobody is known to own it, this node may have it since it did. */
+  findReader(repositoryId: number): RepositoryHolder | undefined {
+    const { partitions, owned } = this.#settings;
+    const partition = partitions.find(repositoryId);
+    const owner = owned().has(partition) ? undefined : this.#owners.get(partition);
+    return owner === undefined ? undefined : this.#toHolder(owner);
+  }
+
+  explainNoMirror(repositoryId: number): string {
+    const { partitions, owned } = this.#settings;
+    const partition = partitions.find(repositoryId);
+    if (owned().has(partition)) return "it has not fetched it yet";
+    const [last, part] = [this.#lastOwners.get(partition), namePartitions([partition])];
+    return last === undefined
+      ? `no node owns its part of the index (${part}) at this moment`
+      : `node ${last}, which owned its part of the index (${part}), is gone, and no other node owns it yet`;
+  }
+
+  findHolders(repository: string | number): readonly (readonly RepositoryHolder[])[] {
+    const { searchable, outdated } = this.#settings;
+    const partition = this.#place(repository);
+    if (searchable().includes(partition)) return [];
+    const all = (this.#holders.get(partition) ?? []).flatMap((name) => this.#toHolder(name) ?? []);
+    if (all.length > 0) return [this.#upFirst(all)];
+    if (outdated().includes(partition)) return [];
+    throw new TrawlError(
+      "overloaded",
+      `no node has the part of the index (${namePartitions([partition])}) that the repository is in, as far as this node knows: try again in a moment`,
+    );
+  }
+
+  requireKnowing(repository: string | number): void {
+    const partition = this.#place(repository);
+    if (this.#settings.searchable().includes(partition)) return;
+    throw new TrawlError(
+      "overloaded",
+      `node ${this.#settings.identity.node} does not have ${namePartitions([partition])}`,
+    );
+  }
+
+  findLists(): ReturnType<SearchFleet["findLists"]> {
+    const { identity, partitions } = this.#settings;
+    const { groups, missing } = this.#findRoute(false);
+    const lists = groups.flatMap(({ numbers, nodes }): ListedElsewhere[] => {
+      const holders = this.#upFirst(nodes.flatMap((name) => this.#toHolder(name) ?? []));
+      // What this node has of them is older than theirs, and better than nothing.
+      if (holders.length === 0 && nodes.includes(identity.node)) return [];
+      return [{ holders, partitions: { numbers, count: partitions.count } }];
+    });
+    if (missing.length === 0) return { lists, lack: undefined };
+    const lack = `a part of the index (${namePartitions(missing)}) is not listed: no node has it, as far as this one knows`;
+    return { lists, lack };
+  }
+
+  requirePartitions(asked: ListedElsewhere["partitions"]): void {
+    if (asked === undefined) throw new TrawlError("bad-request", "the partitions of a list must be said");
+    const { partitions, identity, searchable } = this.#settings;
+    if (asked.count !== partitions.count)
+      throw new TrawlError("bad-request", `the fleet has ${partitions.count} partitions, and not ${asked.count}`);
+    const own = new Set(searchable());
+    const lacking = asked.numbers.filter((number) => !own.has(number));
+    if (lacking.length > 0)
+      throw new TrawlError("overloaded", `node ${identity.node} does not have ${namePartitions(lacking)}`);
+  }
+
+  #upFirst(holders: readonly RepositoryHolder[]): readonly RepositoryHolder[] {
+    const down = holders.length === 1 ? [] : holders.filter(({ name }) => this.#clients.get(name)?.client.isDown);
+    return [...holders.filter((one) => !down.includes(one)), ...down];
+  }
+
+  #place(repository: string | number): number {
+    const { partitions } = this.#settings;
+    return typeof repository === "string" ? partitions.place(repository) : partitions.find(repository);
+  }
+
+  #toHolder(name: string): RepositoryHolder | undefined {
+    const client = this.#clients.get(name)?.client;
+    return client === undefined ? undefined : { name, idsFrom: 0, open: client.open.bind(client) };
   }
 
   requireSearchable(request: SearchRequest): void {

@@ -58,7 +58,7 @@ const name = text(4_096);
 const namesMax = 1_000_000;
 
 /** The members of an object, each of them: what is added to a type is added here. */
-function members<T extends object>(shapes: { readonly [K in keyof T]-?: Shape<T[K]> }): Shape<T> {
+export function members<T extends object>(shapes: { readonly [K in keyof T]-?: Shape<T[K]> }): Shape<T> {
   return object(shapes as Readonly<Record<string, Shape<unknown>>>) as unknown as Shape<T>;
 }
 
@@ -76,7 +76,7 @@ function once<T>(shape: Shape<T>): Shape<T> {
 }
 
 /** One of several shapes, by a member. */
-function either<T extends object>(member: string, shapes: Readonly<Record<string, Shape<T>>>): Shape<T> {
+export function either<T extends object>(member: string, shapes: Readonly<Record<string, Shape<T>>>): Shape<T> {
   const which = choice(Object.keys(shapes));
   return (value, place) => {
     if (!isObject(value)) throw unfit(place, "an object");

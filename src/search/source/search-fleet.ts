@@ -1,4 +1,5 @@
 import type { Repository } from "../../model/repository.js";
+import type { FrameChannel, FrameReceiver } from "../../wire/frame-channel.js";
 import type { SearchRequest } from "../../model/search-request.js";
 import type { Viewer } from "../../model/viewer.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
@@ -9,7 +10,22 @@ import type { SearchSource, SourcedSearch, SourceRoot } from "./search-source.js
 export const nodeIdSpan = 2 ** 25;
 export const nodesMax = 64;
 
-/** The nodes over which the repositories are spread, as the searches of this one see them. */
+/** Another node, which is asked for what it has of a repository. */
+export interface RepositoryHolder {
+  readonly name: string;
+  /** What is added to its ids of repositories, so that they are different from those of this node. */
+  readonly idsFrom: number;
+  open(receiver: FrameReceiver): Pick<FrameChannel, "send" | "pause" | "resume" | "close">;
+}
+
+/** Repositories that this node does not have, and who lists them: the first of the nodes that is there. */
+export interface ListedElsewhere {
+  readonly holders: readonly RepositoryHolder[];
+  /** Only those in these partitions, of so many; undefined for all that they have. */
+  readonly partitions: { readonly numbers: readonly number[]; readonly count: number } | undefined;
+}
+
+/** The nodes over which the repositories are spread, as this one sees them. */
 export interface SearchFleet {
   /** Whether this node has copies of all that there is. */
   readonly hasAll: boolean;
@@ -19,6 +35,23 @@ export interface SearchFleet {
   readonly idBase: number;
   /** Which node has the repository with this id in results, and its id there if that is this node. */
   locate(repositoryId: number): { readonly node: string; readonly id: number | undefined };
+  /** What is added to the id in a result of a repository of another node, so that it is different from those of this node. */
+  readonly otherIdsFrom: number;
+  /** The node that reads the mirror of the repository with this id; undefined for this one. */
+  findReader(repositoryId: number): RepositoryHolder | undefined;
+  /** Why this node, which is to read it, may have no mirror of the repository, as a sentence without its end. */
+  explainNoMirror(repositoryId: number): string;
+  /**
+   * The nodes that know of a repository with this name or id, `isKnown` here: of each list the first one that is there. None if this node
+   * decides whether there is one. Throws `overloaded` if it should ask, and there is nobody.
+   */
+  findHolders(repository: string | number, isKnown: boolean): readonly (readonly RepositoryHolder[])[];
+  /** Throws `overloaded` if this node cannot tell others whether there is such a repository. */
+  requireKnowing(repository: string | number): void;
+  /** Who lists what this node does not have; `lack` is a sentence about what nobody lists. */
+  findLists(): { readonly lists: readonly ListedElsewhere[]; readonly lack: string | undefined };
+  /** Throws `overloaded` if this node cannot list for others what is in these partitions. */
+  requirePartitions(partitions: ListedElsewhere["partitions"]): void;
   /** Throws `not-implemented` if several nodes cannot answer this yet as one would. */
   requireSearchable(request: SearchRequest): void;
   /** The sources of a search, this node first. */

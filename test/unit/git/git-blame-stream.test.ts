@@ -1,7 +1,12 @@
 import t from "tap";
 import { neverStop } from "../../../src/base/stop-signal.js";
 import { readBlame, type BlameHunk } from "../../../src/git/history/blame.js";
-import { IncrementalBlame, streamBlame, type FoundHunk } from "../../../src/git/history/blame-stream.js";
+import {
+  IncrementalBlame,
+  openBlame,
+  parseBlameOutput,
+  type FoundHunk,
+} from "../../../src/git/history/blame-stream.js";
 import type { FixtureFiles } from "../../support/git-fixture.js";
 import { fixture } from "../../support/git-mirror.js";
 
@@ -33,8 +38,8 @@ t.test("the same as all at once, in any order, with renames and ignored commits"
   const head = oids.at(-1) ?? "";
   for (const ignored of [[], [oids[3], oids[14]]]) {
     const found: FoundHunk[] = [];
-    for await (const hunks of streamBlame(repository.path, { commit: head, path: "new.txt" }, ignored, limits))
-      found.push(...hunks);
+    const output = openBlame(repository.path, { commit: head, path: "new.txt" }, ignored, limits);
+    for await (const hunks of parseBlameOutput(output)) found.push(...hunks);
     const request = { commit: head, path: "new.txt", startLine: 1, endLine: 2 ** 31 - 1, ignoreWhitespace: false };
     const whole = await readBlame(repository.path, request, ignored, neverStop);
     t.same(origins(found), origins(whole));
@@ -50,9 +55,9 @@ t.test("a missing file, and a caller that wants no more", async (t) => {
   const repository = fixture(t);
   const commit = repository.commit({ branch: "main", files: { a: "1\n2\n" } });
   const first = (path: string, stop: () => boolean): Promise<unknown> =>
-    streamBlame(repository.path, { commit, path }, [], { timeoutMs: 600_000, stop }).next();
+    parseBlameOutput(openBlame(repository.path, { commit, path }, [], { timeoutMs: 600_000, stop })).next();
   await t.rejects(first("b", neverStop), { code: "git", message: /no such path/ });
-  const stream = streamBlame(repository.path, { commit, path: "a" }, [], limits);
+  const stream = parseBlameOutput(openBlame(repository.path, { commit, path: "a" }, [], limits));
   t.match((await stream.next()).value, [{ commit, startLine: 1, lineCount: 2, path: "a" }]);
   t.match(await stream.return(), { done: true });
 });

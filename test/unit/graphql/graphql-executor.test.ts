@@ -54,15 +54,17 @@ function executor(read: (read: Read) => Promise<unknown>, search: (sink: SearchL
   const reads: Read[] = [];
   const records = [repository(1), repository(2)];
   const table = RepositoryTable.of(records, true, undefined);
+  const pool = {
+    run: (request: Read["request"], limits: Read["limits"]) => {
+      reads.push({ request, limits });
+      return read({ request, limits });
+    },
+  };
   const services = {
     catalog: { repositoryTable: () => table, shardsOf: () => [] },
     searcher: { admit: () => undefined, run: (_: unknown, sink: SearchListener) => search(sink), contexts: [] },
-    reads: {
-      run: (request: Read["request"], limits: Read["limits"]) => {
-        reads.push({ request, limits });
-        return read({ request, limits });
-      },
-    },
+    reads: pool,
+    mirrors: pool,
     gitCache: new GitCache(),
     log: silentLog(),
     activityOf: () => "",

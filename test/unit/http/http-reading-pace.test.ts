@@ -2,7 +2,7 @@ import { PassThrough } from "node:stream";
 import t from "tap";
 import { sendOutput, ReadingPace } from "../../../src/http/stream/child-output.js";
 import type { ByteStream } from "../../../src/http/server/byte-stream.js";
-import type { GitChild } from "../../../src/git/run/run.js";
+import type { GitOutput } from "../../../src/git/run/run.js";
 import { sleep } from "../../../src/base/deadline.js";
 import { until, waitMsMax } from "../../support/waiting.js";
 
@@ -92,10 +92,11 @@ t.test("a client that reads a few bytes at a time keeps its response until other
   const stdout = new PassThrough();
   const child = {
     stdout,
-    ended: new Promise<number>(() => undefined),
+    from: 0,
+    ended: new Promise<void>(() => undefined),
     watchSilence: () => undefined,
     kill: () => undefined,
-  } as unknown as GitChild;
+  } satisfies GitOutput;
   const client = new Trickle();
   let isContended = false;
   const sent = sendOutput(

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import t from "tap";
 import { callAfter } from "../../../src/base/deadline.js";
 import { silentLog } from "../../../src/base/log.js";
@@ -92,6 +93,7 @@ const site = shared(async (owner) => {
       version: "1",
       workerCount: 1,
       searcher: pretended[node],
+      answerMirrors: () => assert.fail("nobody asks for mirrors"),
       log: silentLog(),
       metrics: createMetrics().metrics,
     });

@@ -1,4 +1,5 @@
 /** Which node is asked for which partitions, what happens when one is lost or lacks what it is asked for, and what is named. */
+import assert from "node:assert/strict";
 import t from "tap";
 import { silentLog } from "../../../src/base/log.js";
 import { createMetrics } from "../../../src/base/metrics.js";
@@ -86,6 +87,7 @@ const site = shared(async (owner) => {
       version: "1",
       workerCount: 1,
       searcher: noting[i]!,
+      answerMirrors: () => assert.fail("nobody asks for mirrors"),
       log: silentLog(),
       metrics: createMetrics().metrics,
     });
@@ -359,4 +361,51 @@ t.test("a node that is gone is not waited for while another one has what it has"
     t.equal(failures, "");
     return noting[1]?.asked.flat().length === 6;
   });
+});
+
+t.test("the owner reads a mirror, and a node with a copy knows the repository", async (t) => {
+  const held = [
+    [0, 1],
+    [1, 2],
+    [2, 3],
+  ];
+  const { nodes, noting } = await arrange(held, held, [[0], [1], [2, 3]]);
+  const [a] = nodes;
+  if (a === undefined) throw new RangeError("there are nodes");
+  const inPartition = (number: number): number => number + 1;
+  t.equal(a.findReader(inPartition(0)), undefined, "it owns it itself");
+  t.equal(a.findReader(inPartition(1))?.name, "b", "it has a copy, and no mirror");
+  t.equal(a.findReader(inPartition(3))?.name, "c");
+  const holders = (id: number): string =>
+    a
+      .findHolders(id)
+      .flat()
+      .map(({ name }) => name)
+      .sort()
+      .join();
+  t.equal(holders(inPartition(1)), "", "it decides itself");
+  t.equal(holders(inPartition(2)), "b,c");
+  t.throws(() => a.requireKnowing(inPartition(2)), { code: "overloaded", message: /node a does not have partition 2/ });
+  a.requireKnowing(inPartition(1));
+  t.throws(() => a.requirePartitions({ numbers: [1, 2], count: 8 }), { code: "overloaded", message: /partition 2/ });
+  a.requirePartitions({ numbers: [0, 1], count: 8 });
+  t.strictSame(
+    a.findLists().lists.map(({ partitions }) => partitions?.numbers),
+    [[2], [3]],
+  );
+  t.match(a.findLists().lack, /partitions 4, 5, 6, 7\) is not listed/);
+  // The owner of partition 1 is gone.
+  for (const node of nodes)
+    node.update(
+      names.map((name, i) => ({
+        name,
+        address: "127.0.0.1:1",
+        partitions: held[i] ?? [],
+        owned: i === 2 ? [2, 3] : [],
+      })),
+    );
+  t.equal(a.findReader(inPartition(1)), undefined, "whoever has an old mirror reads it");
+  t.match(a.explainNoMirror(inPartition(1)), /^node b, which owned its part of the index \(partition 1\), is gone/);
+  t.match(a.explainNoMirror(inPartition(0)), /has not fetched it yet/);
+  for (const one of noting) one.owned = [];
 });

@@ -1,0 +1,344 @@
+import { Readable } from "node:stream";
+import { unreachable } from "../base/assert.js";
+import { callAfter } from "../base/deadline.js";
+import { deserializeError, errorMessage, type SerializedError, TrawlError } from "../base/errors.js";
+import type { Log } from "../base/log.js";
+import type { GitOutput } from "../git/run/run.js";
+import type { Repository } from "../model/repository.js";
+import type { ReadAnswer, ReadKinds } from "../protocol/read-messages.js";
+import type { ListedElsewhere, RepositoryHolder } from "../search/source/search-fleet.js";
+import type { FrameReceiver } from "../wire/frame-channel.js";
+import type { Frame } from "../wire/frames.js";
+import {
+  answerBytesMax,
+  askingHead,
+  checkAnswer,
+  checkRecord,
+  checkRecords,
+  type ListedRepositories,
+  listedMax,
+  type MirrorLimits,
+  type MirrorQuestion,
+  type MirrorReadKind,
+  readAnswer,
+  toAnsweringHead,
+  type WantedOutput,
+  writeMirrorAsked,
+} from "./mirror-messages.js";
+import { mirrorKind } from "../search/fleet/leaf-server.js";
+
+/** Bytes of an output that are here before its reader has taken them. */
+const outputBytesMax = 256 * 1024;
+
+/** What a node is asked to do takes as long as its caller may; then it is told so itself, and this node does not wait for it. */
+const graceMs = 1_000;
+
+/** What this node asks others, where they have the mirror of a repository, or its record. */
+export class RemoteMirrors {
+  readonly #log: Log;
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  /** Throws like `Mirrors.run`. */
+  async read<Kind extends MirrorReadKind>(
+    holder: RepositoryHolder,
+    repositoryId: number,
+    request: ReadKinds[Kind]["request"] & { readonly kind: Kind },
+    limits: MirrorLimits,
+  ): Promise<ReadAnswer<Kind>> {
+    const question = { kind: "read", repositoryId: repositoryId - holder.idsFrom, request } as const;
+    const bytes = await this.#ask(holder, question, limits);
+    return this.#check(holder, () => checkAnswer(request.kind, readAnswer(bytes)) as ReadAnswer<Kind>);
+  }
+
+  open(holder: RepositoryHolder, repositoryId: number, wanted: WantedOutput, limits: MirrorLimits): GitOutput {
+    const question = { kind: "output", repositoryId: repositoryId - holder.idsFrom, wanted } as const;
+    const body = writeMirrorAsked({ ...asker(limits), question });
+    const output = new RemoteOutput(holder, wanted.kind === "blob" ? wanted.from : 0, body, {
+      lost: (reason) => this.#lost(holder, reason),
+      failed: (error) => this.#failure(holder, error),
+    });
+    const forget = limits.onCancel(() => output.kill());
+    void output.ended.then(forget, forget);
+    return output;
+  }
+
+  /** Asks one node of each list, and the next one if it does not answer. */
+  async find(
+    lists: readonly (readonly RepositoryHolder[])[],
+    repository: string | number,
+    limits: MirrorLimits,
+  ): Promise<Repository | undefined> {
+    const found = await Promise.allSettled(lists.map((holders) => this.#findAtFirst(holders, repository, limits)));
+    const record = found.map((one) => (one.status === "fulfilled" ? one.value : undefined)).find(Boolean);
+    if (record !== undefined) return record;
+    // Whoever does not answer may have it.
+    for (const one of found) if (one.status === "rejected") throw one.reason;
+    return undefined;
+  }
+
+  /** The repositories that the nodes list for the viewer, and a sentence for each that could not. */
+  async list(
+    lists: readonly ListedElsewhere[],
+    names: readonly string[] | undefined,
+    limits: MirrorLimits,
+  ): Promise<ListedRepositories> {
+    const room = { left: listedMax };
+    const listed = await Promise.allSettled(
+      lists.map(({ holders, partitions }) =>
+        this.#atFirst(holders, (holder) => this.#listAt(holder, { kind: "list", partitions, names }, limits, room)),
+      ),
+    );
+    const lacks = new Set<string>();
+    const records = listed.flatMap((one) => {
+      if (one.status === "fulfilled") return one.value;
+      if (!(one.reason instanceof TrawlError) || !isLack(one.reason)) throw one.reason;
+      lacks.add(one.reason.message);
+      return [];
+    });
+    return { records, lacks: [...lacks] };
+  }
+
+  /** Takes the room of its records, and gives it back if they are not all. */
+  async #listAt(
+    holder: RepositoryHolder,
+    question: MirrorQuestion,
+    limits: MirrorLimits,
+    room: { left: number },
+  ): Promise<readonly Repository[]> {
+    const records: Repository[] = [];
+    const take = (piece: Uint8Array): TrawlError | undefined => {
+      const found = checkRecords(readAnswer(piece), "list");
+      for (const record of found) records.push({ ...record, id: record.id + holder.idsFrom });
+      room.left -= found.length;
+      return room.left < 0 ? tooMany : undefined;
+    };
+    try {
+      await this.#ask(holder, question, limits, take);
+    } catch (error) {
+      room.left += records.length;
+      throw error;
+    }
+    return records;
+  }
+
+  #findAtFirst(
+    holders: readonly RepositoryHolder[],
+    repository: string | number,
+    limits: MirrorLimits,
+  ): Promise<Repository | undefined> {
+    return this.#atFirst(holders, (holder) => this.#findAt(holder, repository, limits));
+  }
+
+  /** What the first node answers that is there. */
+  async #atFirst<T>(holders: readonly RepositoryHolder[], ask: (holder: RepositoryHolder) => Promise<T>): Promise<T> {
+    let failure: unknown;
+    for (const holder of holders) {
+      try {
+        return await ask(holder);
+      } catch (error) {
+        if (!(error instanceof TrawlError) || error.code !== "overloaded") throw error;
+        failure ??= error;
+      }
+    }
+    throw failure;
+  }
+
+  async #findAt(
+    holder: RepositoryHolder,
+    repository: string | number,
+    limits: MirrorLimits,
+  ): Promise<Repository | undefined> {
+    const { idsFrom } = holder;
+    const wanted = typeof repository === "string" ? repository : repository - idsFrom;
+    const bytes = await this.#ask(holder, { kind: "find", repository: wanted }, limits);
+    const record = this.#check(holder, () => {
+      const found = checkRecord(readAnswer(bytes), "find");
+      const isAsked = found === undefined || found.name === wanted || found.id === wanted;
+      if (!isAsked) throw new TrawlError("bad-request", "another repository than that which it was asked for");
+      return found;
+    });
+    return record && { ...record, id: record.id + idsFrom };
+  }
+
+  /** The bytes of an answer that is one value. With `onPiece`, that is called with those of each message instead, and returns why it wants no more. */
+  #ask(
+    holder: RepositoryHolder,
+    question: MirrorQuestion,
+    limits: MirrorLimits,
+    onPiece?: (piece: Uint8Array) => TrawlError | undefined,
+  ): Promise<Uint8Array> {
+    const body = writeMirrorAsked({ ...asker(limits), question });
+    return new Promise((resolve, reject) => {
+      const pieces: Uint8Array[] = [];
+      let byteCount = 0;
+      let forget = (): void => undefined;
+      const settle = (): void => {
+        wait.cancel();
+        forget();
+        channel.close();
+      };
+      const fail = (error: TrawlError): void => {
+        settle();
+        reject(error);
+      };
+      const receiver: FrameReceiver = {
+        frame: ({ head, body: piece }) => {
+          const message = toAnsweringHead(head);
+          switch (message.kind) {
+            case "bytes":
+              byteCount += piece.length;
+              if (byteCount > answerBytesMax)
+                throw new TrawlError("bad-request", `it has sent more than ${answerBytesMax} bytes`);
+              if (onPiece === undefined) pieces.push(piece);
+              else {
+                const refusal = onPiece(piece);
+                if (refusal !== undefined) fail(refusal);
+              }
+              return;
+            case "end":
+              settle();
+              return resolve(Buffer.concat(pieces));
+            case "failed":
+              return fail(this.#failure(holder, message.error));
+            default:
+              unreachable(message);
+          }
+        },
+        closed: (reason) =>
+          fail(this.#lost(holder, reason, question.kind === "list" ? "some of the repositories" : "the repository")),
+      };
+      const channel = holder.open(receiver);
+      const wait = callAfter(limits.timeoutMs + graceMs, () =>
+        fail(new TrawlError("cancelled", `node ${holder.name} did not answer within ${limits.timeoutMs} ms`)),
+      );
+      // It may be cancelled already, which is told at once.
+      forget = limits.onCancel(() => fail(new TrawlError("cancelled", "the request was stopped")));
+      send(channel, body);
+    });
+  }
+
+  /** What another node has failed with. Its own faults are in its own log. */
+  #failure({ name }: RepositoryHolder, error: SerializedError): TrawlError {
+    const said = deserializeError(error);
+    return said.level === "error" ? new TrawlError("git", `node ${name} has failed: its log says why`) : said;
+  }
+
+  /** The reason may have addresses, which clients are not told. */
+  #lost({ name }: RepositoryHolder, reason: string | undefined, what = "the repository"): TrawlError {
+    this.#log.info(
+      { node: name, error: reason ?? "it ended before it had answered" },
+      "a node that has a repository does not answer",
+    );
+    return new TrawlError(
+      "overloaded",
+      `node ${name} of this fleet, which has ${what}, does not answer: try again in a moment`,
+    );
+  }
+
+  #check<T>({ name }: RepositoryHolder, read: () => T): T {
+    try {
+      return read();
+    } catch (error) {
+      this.#log.warn({ node: name, error: errorMessage(error) }, "a node has answered what cannot be");
+      throw new TrawlError(
+        "git",
+        `node ${name} of this fleet has answered what cannot be: the log of this node says what`,
+      );
+    }
+  }
+}
+
+/** Whether a list without what this is about is better than none. */
+function isLack({ code }: TrawlError): boolean {
+  return code === "overloaded" || code === "content-too-large" || code === "git";
+}
+
+const tooMany = new TrawlError(
+  "content-too-large",
+  `the other nodes have more than ${listedMax} repositories for this list: give names, or search with type:repo`,
+);
+
+function asker({ viewer, client, timeoutMs }: MirrorLimits) {
+  return { viewer, client, timeoutMs: Math.ceil(timeoutMs) };
+}
+
+function send(channel: ReturnType<RepositoryHolder["open"]>, body: Uint8Array): void {
+  const head = { kind: mirrorKind };
+  askingHead(head, "mirror");
+  channel.send(head, body);
+}
+
+/** What a failure of another node becomes here. */
+interface Faults {
+  lost(reason: string | undefined): TrawlError;
+  failed(error: SerializedError): TrawlError;
+}
+
+/** What another node reads of its mirror, at the pace of whoever takes it. */
+class RemoteOutput implements GitOutput, FrameReceiver {
+  readonly stdout: Readable;
+  readonly from: number;
+  readonly ended: Promise<void>;
+  readonly #channel: ReturnType<RepositoryHolder["open"]>;
+  readonly #faults: Faults;
+  #isOver = false;
+  #resolve: () => void = () => undefined;
+  #reject: (error: TrawlError) => void = () => undefined;
+
+  constructor(holder: RepositoryHolder, from: number, body: Uint8Array, faults: Faults) {
+    this.from = from;
+    this.#faults = faults;
+    this.ended = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    this.ended.catch(() => undefined);
+    this.stdout = new Readable({ highWaterMark: outputBytesMax, read: () => this.#channel.resume() });
+    // Only when all of it was taken.
+    this.stdout.once("end", () => this.#resolve());
+    this.#channel = holder.open(this);
+    send(this.#channel, body);
+  }
+
+  frame({ head, body }: Frame): void {
+    const message = toAnsweringHead(head);
+    switch (message.kind) {
+      case "bytes":
+        // It may be empty, which `push` would take for nothing.
+        if (body.length > 0 && !this.stdout.push(body)) this.#channel.pause();
+        return;
+      case "end":
+        this.#isOver = true;
+        this.#channel.close();
+        this.stdout.push(null);
+        return;
+      case "failed":
+        return this.#fail(this.#faults.failed(message.error));
+      default:
+        unreachable(message);
+    }
+  }
+
+  closed(reason: string | undefined): void {
+    this.#fail(this.#faults.lost(reason));
+  }
+
+  #fail(error: TrawlError): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#channel.close();
+    this.#reject(error);
+    this.stdout.push(null);
+  }
+
+  watchSilence(): void {
+    // The other node watches git.
+  }
+
+  kill(): void {
+    this.#fail(new TrawlError("cancelled", "the output was closed"));
+  }
+}
