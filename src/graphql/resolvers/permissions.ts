@@ -32,7 +32,7 @@ export const permissionQueries: Pick<
       inOneStep(() => catalog.repositoryTable(accounts.toViewer(user))),
     );
     const { records, totalCount, pageInfo } = await repositoryPage(table, { first, after }, context);
-    return { nodes: records.map((record) => toRepositorySource(record)), totalCount, pageInfo };
+    return { nodes: records.map((record) => toRepositorySource(record)), totalCount, pageInfo, notListed: null };
   },
   usersWithPendingPermissions: (_, __, context) => {
     context.requireSiteAdmin();
@@ -137,7 +137,7 @@ async function pendingRepositories(
   const found = name === "" || isOrganization ? [] : await namingRepositories(name, context);
   const table = RepositoryTable.of(found, false, undefined);
   const { records, totalCount, pageInfo } = await repositoryPage(table, { first, after }, context);
-  return { nodes: records.map((record) => toRepositorySource(record)), totalCount, pageInfo };
+  return { nodes: records.map((record) => toRepositorySource(record)), totalCount, pageInfo, notListed: null };
 }
 
 /** Configured permissions take effect immediately: they are not synced from elsewhere at a certain time. */

@@ -34,8 +34,14 @@ export const query: ResolversOf<"Query"> = {
     findRepository(args.name ?? args.uri ?? undefined, args.cloneURL ?? undefined, context),
   repositoryRedirect: (_, args, context) => findRepository(args.name ?? undefined, args.cloneURL ?? undefined, context),
   repositories: async (_, args, context) => {
-    const { records, totalCount, pageInfo } = await repositoryPage(context.repositories, args, context);
-    return { nodes: records.map(toRepositorySource), totalCount, pageInfo };
+    const { table, lacks } = await context.listRepositories(args.names ?? undefined);
+    const { records, totalCount, pageInfo } = await repositoryPage(table, args, context);
+    return {
+      nodes: records.map(toRepositorySource),
+      totalCount,
+      pageInfo,
+      notListed: lacks.length === 0 ? null : lacks,
+    };
   },
   search: (_, { query: text, version, patternType, receipt, strict, duplicates, explain }) =>
     new SearchSource({

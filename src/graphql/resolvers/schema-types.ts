@@ -528,6 +528,7 @@ export interface ObjectTypes {
     readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"Repository">)[] };
     readonly totalCount: { readonly args: NoArguments; readonly result: number };
     readonly pageInfo: { readonly args: NoArguments; readonly result: SourceOf<"ConnectionPageInfo"> };
+    readonly notListed: { readonly args: NoArguments; readonly result: readonly (string)[] | null };
   };
   readonly Repository: {
     readonly id: { readonly args: NoArguments; readonly result: string };

@@ -22,7 +22,7 @@ export const listRepos = defineTool({
   },
   run: async ({ query, limit }, context) => {
     const records: Repository[] = [];
-    const table = context.repositories;
+    const { table, lacks } = await context.listRepositories(undefined);
     let [after, totalCount] = [null as string | null, 0];
     do {
       const first = Math.min(pageMax, limit - records.length);
@@ -35,15 +35,17 @@ export const listRepos = defineTool({
       head: { totalCount, hasMoreResults: records.length < totalCount },
       listName: "repositories",
       items: records.map(({ name }) => name),
-      excluded:
-        records.length < totalCount
+      excluded: [
+        ...lacks.map((message) => ({ reason: "node", message })),
+        ...(records.length < totalCount
           ? [
               {
                 reason: "limit",
                 message: `${totalCount - records.length} of ${totalCount} repositories are left out: raise limit, or narrow query`,
               },
             ]
-          : [],
+          : []),
+      ],
     };
   },
 });

@@ -31,6 +31,7 @@ interface RepositoriesData {
   readonly repositories: {
     readonly nodes: readonly AdminRepository[];
     readonly totalCount: number;
+    readonly notListed: readonly string[] | null;
     readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
   };
 }
@@ -40,6 +41,7 @@ const pageSize = 50;
 const repositoriesQuery = `query AdminRepositories($query: String!, $after: String, $failed: Boolean!, $indexed: Boolean!) {
   repositories(first: ${pageSize}, after: $after, query: $query, failedFetch: $failed, indexed: $indexed) {
     totalCount
+    notListed
     pageInfo { hasNextPage endCursor }
     nodes {
       id name url isPrivate
@@ -118,6 +120,7 @@ export function RepositoriesPart() {
               <p class="soft small" role="status">
                 {formatAmount(found.totalCount, "repository", "repositories")}
               </p>
+              {found.notListed && <p role="alert">Not all are listed: {found.notListed.join("; ")}.</p>}
               {found.nodes.length > 0 && (
                 <ul class="rows panel" aria-label="Repositories">
                   {found.nodes.map((repository) => (

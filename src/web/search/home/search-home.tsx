@@ -22,6 +22,7 @@ const homeQuery = `query SearchHome($isSignedIn: Boolean!) {
   savedSearches(viewerIsAffiliated: true, first: 20) @include(if: $isSignedIn) { nodes { description query } }
   repositories(first: ${repositoriesMax}) {
     totalCount
+    notListed
     nodes {
       name url isPrivate
       mirrorInfo { cloned cloneInProgress cloneProgress updatedAt lastError }
@@ -67,6 +68,7 @@ export function SearchHome() {
       )}
       <Recent />
       <Saved saved={data?.savedSearches?.nodes ?? []} />
+      {found?.notListed && <Notice kind="bad">Not all repositories are listed: {found.notListed.join("; ")}.</Notice>}
       {found !== undefined && <RepositoryList nodes={found.nodes} totalCount={found.totalCount} />}
       {found !== undefined && found.totalCount > 0 && <Examples repository={found.nodes[0]?.name} />}
       <QueryLinks
