@@ -9,6 +9,7 @@ import { dataDirectory, runCommand } from "../support/daemon.js";
 import { TestAuthority } from "../support/fleet-site.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { IndexNode, leaseSeconds } from "../support/index-node.js";
+import { readMirror } from "../support/mirror-readings.js";
 import { PostgresServer, withoutPostgres } from "../support/postgres.js";
 import { removeFolder } from "../support/remove-folder.js";
 import { S3Server } from "../support/s3-server.js";
@@ -178,6 +179,16 @@ t.test("a fleet is made, joined and started", { skip: withoutPostgres }, async (
   }
   for (const node of nodes)
     await becomes(t, () => node.found("type:commit commit"), "host/one", `${node.name} asks the owner for histories`);
+  const owner = await (await site()).requireOwner();
+  const expected = await readMirror(owner.running.url, "host/one", "a.txt");
+  t.equal(expected["raw"], "200 needle one\n");
+  for (const node of nodes)
+    await becomes(
+      t,
+      () => readMirror(node.running.url, "host/one", "a.txt"),
+      expected,
+      `${node.name} asks it for its mirror`,
+    );
 });
 
 t.test(
