@@ -1,21 +1,15 @@
 /** Three nodes with an index in three partitions, each with two copies: who has what, who is asked, and what moves when one is lost. */
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import t from "tap";
 import { Partitions } from "../../src/catalog/partitions.js";
 import { fleetStatus, initFleet, joinFleet } from "../../src/cli/run-fleet.js";
 import type { PartitionPlace } from "../../src/fleet/plan-records.js";
 import { type Answer, changesSince, receiptOf, search, Watching } from "../support/changes.js";
-import { dataDirectory, runCommand } from "../support/daemon.js";
-import { TestAuthority } from "../support/fleet-site.js";
+import { runCommand } from "../support/daemon.js";
 import { GitFixture } from "../support/git-fixture.js";
-import { IndexNode, leaseSeconds } from "../support/index-node.js";
+import { IndexNode, makeIndexSite } from "../support/index-node.js";
 import { readMirror } from "../support/mirror-readings.js";
-import { PostgresServer, withoutPostgres } from "../support/postgres.js";
-import { removeFolder } from "../support/remove-folder.js";
-import { S3Server } from "../support/s3-server.js";
+import { withoutPostgres } from "../support/postgres.js";
 import { shared } from "../support/shared.js";
 import { becomes, until } from "../support/waiting.js";
 
@@ -86,15 +80,7 @@ class Site {
   async sync(name: string): Promise<void> {
     await until("the owner fetches", async () => {
       const { owner } = (await this.ownedPlaces())[findPartition(name)] ?? { owner: "" };
-      return await this.named(owner)
-        .running.sync(name)
-        .then(
-          () => true,
-          (error: Error) => {
-            if (/change(s|) the index/.test(error.message)) return false;
-            throw error;
-          },
-        );
+      return await this.named(owner).trySync(name);
     });
   }
 
@@ -128,34 +114,11 @@ function isSettled(places: readonly PartitionPlace[], nodeCount: number): boolea
 }
 
 const site = shared(async (owner): Promise<Site> => {
-  const folder = mkdtempSync(join(tmpdir(), "trawl-places-"));
-  owner.teardown(() => removeFolder(folder));
-  const [postgres, server] = await Promise.all([PostgresServer.start(), S3Server.start()]);
-  owner.teardown(() => postgres.remove());
-  owner.teardown(() => server.stop());
-  const key = join(folder, "key");
-  writeFileSync(key, server.credential);
-  const authority = new TestAuthority(owner);
   const sources = new Map(names.map((name) => [name, GitFixture.create()]));
   for (const [name, source] of sources)
     source.commit({ branch: "main", files: { "a.txt": `needle of ${name}\n`, "b.txt": "needle two\nother\n" } });
-  const nodes = ["a", "b", "c", "d"].map((name) => {
-    const data = dataDirectory(owner);
-    const config = join(folder, `${name}.jsonc`);
-    const fleet = {
-      node: name,
-      id: "test",
-      database: `postgresql:///postgres?host=${postgres.folder}&user=trawl`,
-      objects: server.url,
-      objectsCredential: `file:${key}`,
-      leaseSeconds,
-      listen: "127.0.0.1:0",
-      ...authority.issue(`URI:trawl://test/${name}`),
-    };
-    const repositories = [...sources].map(([one, { path }]) => ({ name: one, url: path }));
-    writeFileSync(config, JSON.stringify({ data, fleet, repositories, search: { warmPercent: 0 } }));
-    return new Node(owner, name, config, data);
-  });
+  const repositories = [...sources].map(([name, { path }]) => ({ name, url: path }));
+  const { nodes } = await makeIndexSite(owner, ["a", "b", "c", "d"], repositories, Node);
   return new Site(nodes, sources);
 }, t);
 

@@ -5,14 +5,13 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { fleetStatus, joinFleet, withFleet } from "../../src/cli/run-fleet.js";
 import { readIdentityFile } from "../../src/fleet/node-identity.js";
-import { dataDirectory, runCommand } from "../support/daemon.js";
-import { TestAuthority } from "../support/fleet-site.js";
+import { runCommand } from "../support/daemon.js";
 import { GitFixture } from "../support/git-fixture.js";
-import { IndexNode, leaseSeconds } from "../support/index-node.js";
+import { IndexNode, makeIndexSite } from "../support/index-node.js";
 import { readMirror } from "../support/mirror-readings.js";
-import { PostgresServer, withoutPostgres } from "../support/postgres.js";
+import { withoutPostgres } from "../support/postgres.js";
 import { removeFolder } from "../support/remove-folder.js";
-import { S3Server } from "../support/s3-server.js";
+import type { S3Server } from "../support/s3-server.js";
 import { shared } from "../support/shared.js";
 import { becomes, until } from "../support/waiting.js";
 
@@ -65,47 +64,14 @@ class Site {
 
   /** Has the owner fetch what was committed, whichever node that is by then. */
   async sync(): Promise<void> {
-    await until("the owner fetches", async () => {
-      const { running } = await this.requireOwner();
-      return await running.sync("host/one").then(
-        () => true,
-        (error: Error) => {
-          if (/change(s|) the index/.test(error.message)) return false;
-          throw error;
-        },
-      );
-    });
+    await until("the owner fetches", async () => (await this.requireOwner()).trySync("host/one"));
   }
 }
 
 const site = shared(async (owner): Promise<Site> => {
-  const folder = mkdtempSync(join(tmpdir(), "trawl-shared-"));
-  owner.teardown(() => removeFolder(folder));
-  const [postgres, server] = await Promise.all([PostgresServer.start(), S3Server.start()]);
-  owner.teardown(() => postgres.remove());
-  owner.teardown(() => server.stop());
-  const key = join(folder, "key");
-  writeFileSync(key, server.credential);
   const source = GitFixture.create();
   source.commit({ branch: "main", files: { "a.txt": "needle one\n", "b.txt": "needle two\nother\n" } });
-  const authority = new TestAuthority(owner);
-  const nodes = ["a", "b", "c"].map((name) => {
-    const data = dataDirectory(owner);
-    const config = join(folder, `${name}.jsonc`);
-    const fleet = {
-      node: name,
-      id: "test",
-      database: `postgresql:///postgres?host=${postgres.folder}&user=trawl`,
-      objects: server.url,
-      objectsCredential: `file:${key}`,
-      leaseSeconds,
-      listen: "127.0.0.1:0",
-      ...authority.issue(`URI:trawl://test/${name}`),
-    };
-    const repositories = [{ name: "host/one", url: source.path }];
-    writeFileSync(config, JSON.stringify({ data, fleet, repositories, search: { warmPercent: 0 } }));
-    return new Node(owner, name, config, data);
-  });
+  const { nodes, server } = await makeIndexSite(owner, ["a", "b", "c"], [{ name: "host/one", url: source.path }], Node);
   return new Site(nodes, server, source);
 }, t);
 

@@ -499,7 +499,7 @@ function spawnServe(
 
 /** Those that run. One that a test has left behind, because something before its teardown failed, would keep this process for ever. */
 const children = new Set<ChildProcess>();
-let isTornDown = false;
+let hasTeardown = false;
 
 function spawnTrawl(
   args: readonly string[],
@@ -512,11 +512,11 @@ function spawnTrawl(
     stdio: [input, "pipe", "pipe", "ipc"],
     env: { PATH: process.env["PATH"], HOME: "/nonexistent", ...variables },
   });
-  if (!isTornDown)
+  if (!hasTeardown)
     run.teardown(() => {
       for (const one of children) one.kill("SIGKILL");
     });
-  isTornDown = true;
+  hasTeardown = true;
   children.add(child);
   child.once("close", () => children.delete(child));
   return child;

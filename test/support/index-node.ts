@@ -1,13 +1,20 @@
-/** A node of a fleet with a database, which can be ended and started again. */
+/** Nodes of a fleet with a database, which can be ended and started again. */
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { withFleet } from "../../src/cli/run-fleet.js";
-import { type DaemonProcess, testDaemon, textsOnly } from "./daemon.js";
+import { dataDirectory, type DaemonProcess, testDaemon, textsOnly } from "./daemon.js";
+import { TestAuthority } from "./fleet-site.js";
+import { PostgresServer } from "./postgres.js";
+import { removeFolder } from "./remove-folder.js";
+import { S3Server } from "./s3-server.js";
 import type { Owner } from "./shared.js";
 
 /**
  * Seconds. On a busy machine a lease is prolonged late, and none may end by that: those of a node that is killed are ended in
  * the database.
  */
-export const leaseSeconds = 15;
+const leaseSeconds = 15;
 
 export class IndexNode {
   daemon: DaemonProcess | undefined;
@@ -29,7 +36,18 @@ export class IndexNode {
     return this.daemon;
   }
 
-  /** Kills the process. Its leases have ended then, as they do some time after a death. */
+  /** Whether it has fetched a repository; false if another node changes its part of the index by now. */
+  async trySync(repository: string): Promise<boolean> {
+    try {
+      await this.running.sync(repository);
+      return true;
+    } catch (error) {
+      if (error instanceof Error && /changes? the index/.test(error.message)) return false;
+      throw error;
+    }
+  }
+
+  /** Kills the process, and ends its leases in the database, as if their time had passed. */
   async kill(): Promise<void> {
     await this.running.kill();
     this.daemon = undefined;
@@ -46,4 +64,44 @@ export class IndexNode {
       ]);
     });
   }
+}
+
+/** What nodes share, and the nodes, which are neither joined nor started. */
+export interface IndexSite<Node> {
+  readonly nodes: readonly Node[];
+  readonly server: S3Server;
+}
+
+/** Starts a database and a bucket, and writes the configurations of nodes with these names, all for the same repositories. */
+export async function makeIndexSite<Node>(
+  owner: Owner,
+  names: readonly string[],
+  repositories: readonly { readonly name: string; readonly url: string }[],
+  makeNode: new (...node: ConstructorParameters<typeof IndexNode>) => Node,
+): Promise<IndexSite<Node>> {
+  const folder = mkdtempSync(join(tmpdir(), "trawl-index-"));
+  owner.teardown(() => removeFolder(folder));
+  const [postgres, server] = await Promise.all([PostgresServer.start(), S3Server.start()]);
+  owner.teardown(() => postgres.remove());
+  owner.teardown(() => server.stop());
+  const key = join(folder, "key");
+  writeFileSync(key, server.credential);
+  const authority = new TestAuthority(owner);
+  const nodes = names.map((name) => {
+    const data = dataDirectory(owner);
+    const config = join(folder, `${name}.jsonc`);
+    const fleet = {
+      node: name,
+      id: "test",
+      database: `postgresql:///postgres?host=${postgres.folder}&user=trawl`,
+      objects: server.url,
+      objectsCredential: `file:${key}`,
+      leaseSeconds,
+      listen: "127.0.0.1:0",
+      ...authority.issue(`URI:trawl://test/${name}`),
+    };
+    writeFileSync(config, JSON.stringify({ data, fleet, repositories, search: { warmPercent: 0 } }));
+    return new makeNode(owner, name, config, data);
+  });
+  return { nodes, server };
 }
