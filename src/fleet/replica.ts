@@ -127,10 +127,10 @@ export class Replica {
     return this.#partitions.filter(({ hasFollowed }) => hasFollowed).map(({ number }) => number);
   }
 
-  /** Those that searches of this node can be answered from: before the database has said which it should have, those that it has. */
-  get searchable(): readonly number[] {
-    if (this.#hasLooked) return this.followed;
-    return this.#partitions.filter(({ manifest }) => manifest.position.version > 0).map(({ number }) => number);
+  /** Whether searches of a partition can be answered here: before the database has said which this node should have, if it has it. */
+  isSearchable(partition: number): boolean {
+    const one = this.#partitions[partition];
+    return one !== undefined && (this.#hasLooked ? one.hasFollowed : one.manifest.position.version > 0);
   }
 
   /** Those that it has as they were before its start, or before something could not be followed: better than nothing. */

@@ -31,17 +31,18 @@ export async function joinFleet(
 ): Promise<JoinedFleet | undefined> {
   const { fleet } = options;
   if (fleet.node === "") return undefined;
+  // Where each node has the whole index, nodes ask one another only for what needs mirrors, and need not.
+  if (fleet.database !== "" && catalog.partitions.count === 1 && fleet.listen === "") return undefined;
   const { MirrorAnswers } = await import("../../browse/mirror-answers.js");
   const answers = new MirrorAnswers({ name: fleet.node, mirrors, catalog, fleet: () => searcher.fleet, log });
   const answerMirrors: LeafServerSettings["answerMirrors"] = (node, channel) => answers.accept(node, channel);
   if (fleet.database !== "") {
-    // Where each node has the whole index, nodes ask one another only for what needs mirrors, and need not.
-    if (catalog.partitions.count === 1 && fleet.listen === "") return undefined;
     const held = {
       partitions: catalog.partitions,
       // A node that has the whole index searches it as it is, also if it cannot follow.
-      searchable: () =>
-        catalog.partitions.count === 1 && catalog.position.version > 0 ? [0] : (later?.replica?.searchable ?? []),
+      isSearchable: (partition: number) =>
+        (catalog.partitions.count === 1 && catalog.position.version > 0) ||
+        later?.replica?.isSearchable(partition) === true,
       outdated: () => later?.replica?.outdated ?? [],
       owned: () => later?.replica?.changed ?? new Set<number>(),
     };
@@ -67,7 +68,7 @@ export async function joinFleet(
 async function joinPartitions(
   options: ResolvedOptions,
   searcher: Searcher,
-  held: Pick<PartitionNodesSettings, "partitions" | "searchable" | "outdated" | "owned" | "answerMirrors">,
+  held: Pick<PartitionNodesSettings, "partitions" | "isSearchable" | "outdated" | "owned" | "answerMirrors">,
   log: Log,
   metrics: Metrics,
 ): Promise<JoinedFleet> {

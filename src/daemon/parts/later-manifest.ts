@@ -10,7 +10,7 @@ import type { ShardRecord } from "../../model/shard-record.js";
 export class LaterManifest implements Manifest {
   manifest: Manifest | undefined;
   replica:
-    | Pick<Replica, "isOwner" | "hasFollowed" | "hasSeenAll" | "searchable" | "outdated" | "changed" | "refusalIn">
+    | Pick<Replica, "isOwner" | "hasFollowed" | "hasSeenAll" | "isSearchable" | "outdated" | "changed" | "refusalIn">
     | undefined;
 
   /** Opened with the manifest. */

@@ -9,7 +9,7 @@ import type { FrameReceiver } from "../../wire/frame-channel.js";
 import { type NodeAddress, NodeClient } from "../../wire/node-client.js";
 import { nodeIdSpan, type RepositoriesHere, type RepositoryHolder, type SearchFleet } from "../source/search-fleet.js";
 import type { SearchSource, SourcedSearch, SourceRoot } from "../source/search-source.js";
-import { leafCredit, openGroups, requireSpreadable, type SourceGroup } from "./fleet-sources.js";
+import { leafCredit, openGroups, requireSpreadable, type SourceGroup, upFirst } from "./fleet-sources.js";
 import { LeafServer, type LeafServerSettings } from "./leaf-server.js";
 import type { Channel } from "./local-channel.js";
 import { FleetFlips } from "./node-flips.js";
@@ -133,8 +133,7 @@ export class FleetNodes implements SearchFleet {
       const client = this.#clients[index];
       return client === undefined ? [] : [{ client, index, ...this.#toRemote(index), open: client.open.bind(client) }];
     });
-    const down = nodes.length === 1 ? [] : nodes.filter(({ client }) => client.isDown);
-    const [first, ...others] = [...nodes.filter((node) => !down.includes(node)), ...down];
+    const [first, ...others] = upFirst(nodes, ({ client }) => client.isDown);
     return [first, ...others];
   }
 

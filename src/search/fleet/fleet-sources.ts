@@ -91,6 +91,13 @@ export function openGroups(
   return sources;
 }
 
+/** Nodes that have the same, in the order in which they are asked: those that are down come last, as the others may be able to go on. */
+export function upFirst<T>(nodes: readonly T[], isDown: (node: T) => boolean): readonly T[] {
+  if (nodes.length < 2) return nodes;
+  const down = new Set(nodes.filter(isDown));
+  return down.size === 0 ? nodes : [...nodes.filter((node) => !down.has(node)), ...down];
+}
+
 /** What each of so many sources may send before the client has read. */
 export function leafCredit(sourceCount: number): number {
   return Math.max(leafCreditMin, Math.floor(creditBytes / sourceCount));

@@ -12,7 +12,7 @@ import { isAscii, type SearchPlan } from "../../query/plan/plan.js";
 import { searchesHistory } from "../history/history-choice.js";
 import type { ListedElsewhere, RepositoryHolder, SearchFleet } from "../source/search-fleet.js";
 import type { SearchSource, SourcedSearch, SourceRoot } from "../source/search-source.js";
-import { leafCredit, openGroups, requireSpreadable, type SourceGroup } from "./fleet-sources.js";
+import { leafCredit, openGroups, requireSpreadable, type SourceGroup, upFirst } from "./fleet-sources.js";
 import type { RequirePartitions } from "./leaf-search.js";
 import { LeafServer, type LeafServerSettings } from "./leaf-server.js";
 import type { Channel } from "./local-channel.js";
@@ -29,8 +29,8 @@ export interface HoldingNode extends NodeAddress {
 
 export interface PartitionNodesSettings extends LeafServerSettings {
   readonly partitions: Partitions;
-  /** Those that this node can search at this moment, in order. */
-  readonly searchable: () => readonly number[];
+  /** Whether this node can search a partition at this moment. */
+  readonly isSearchable: (partition: number) => boolean;
   /** Those of which this node has an older copy, which it searches if no other node has one. */
   readonly outdated: () => readonly number[];
   /** Those that this node owns. */
@@ -141,7 +141,9 @@ export class PartitionNodes implements SearchFleet {
   }
 
   get hasAll(): boolean {
-    return this.#settings.searchable().length === this.#settings.partitions.count;
+    const { partitions, isSearchable } = this.#settings;
+    for (let partition = 0; partition < partitions.count; partition++) if (!isSearchable(partition)) return false;
+    return true;
   }
 
   searchesHere(plan: SearchPlan, { since }: Pick<SearchRequest, "since"> = {}): boolean {
@@ -151,9 +153,9 @@ export class PartitionNodes implements SearchFleet {
   }
 
   locate(repositoryId: number): { readonly node: string; readonly id: number | undefined } {
-    const { partitions, identity, searchable } = this.#settings;
+    const { partitions, identity, isSearchable } = this.#settings;
     const partition = partitions.find(repositoryId);
-    if (searchable().includes(partition)) return { node: identity.node, id: repositoryId };
+    if (isSearchable(partition)) return { node: identity.node, id: repositoryId };
     return { node: this.#holders.get(partition)?.[0] ?? "unknown", id: undefined };
   }
 
@@ -176,11 +178,11 @@ export class PartitionNodes implements SearchFleet {
   }
 
   findHolders(repository: string | number): readonly (readonly RepositoryHolder[])[] {
-    const { searchable, outdated } = this.#settings;
+    const { isSearchable, outdated } = this.#settings;
     const partition = this.#place(repository);
-    if (searchable().includes(partition)) return [];
-    const all = (this.#holders.get(partition) ?? []).flatMap((name) => this.#toHolder(name) ?? []);
-    if (all.length > 0) return [this.#upFirst(all)];
+    if (isSearchable(partition)) return [];
+    const all = this.#toHolders(this.#holders.get(partition) ?? []);
+    if (all.length > 0) return [all];
     if (outdated().includes(partition)) return [];
     throw new TrawlError(
       "overloaded",
@@ -189,19 +191,17 @@ export class PartitionNodes implements SearchFleet {
   }
 
   requireKnowing(repository: string | number): void {
+    const { isSearchable, identity } = this.#settings;
     const partition = this.#place(repository);
-    if (this.#settings.searchable().includes(partition)) return;
-    throw new TrawlError(
-      "overloaded",
-      `node ${this.#settings.identity.node} does not have ${namePartitions([partition])}`,
-    );
+    if (isSearchable(partition)) return;
+    throw new TrawlError("overloaded", `node ${identity.node} does not have ${namePartitions([partition])}`);
   }
 
   findLists(): ReturnType<SearchFleet["findLists"]> {
     const { identity, partitions } = this.#settings;
     const { groups, missing } = this.#findRoute(false);
     const lists = groups.flatMap(({ numbers, nodes }): ListedElsewhere[] => {
-      const holders = this.#upFirst(nodes.flatMap((name) => this.#toHolder(name) ?? []));
+      const holders = this.#toHolders(nodes);
       // What this node has of them is older than theirs, and better than nothing.
       if (holders.length === 0 && nodes.includes(identity.node)) return [];
       return [{ holders, partitions: { numbers, count: partitions.count } }];
@@ -213,18 +213,21 @@ export class PartitionNodes implements SearchFleet {
 
   requirePartitions(asked: ListedElsewhere["partitions"]): void {
     if (asked === undefined) throw new TrawlError("bad-request", "the partitions of a list must be said");
-    const { partitions, identity, searchable } = this.#settings;
-    if (asked.count !== partitions.count)
-      throw new TrawlError("bad-request", `the fleet has ${partitions.count} partitions, and not ${asked.count}`);
-    const own = new Set(searchable());
-    const lacking = asked.numbers.filter((number) => !own.has(number));
+    const { identity, isSearchable } = this.#settings;
+    this.#requireCount(asked.count);
+    const lacking = asked.numbers.filter((number) => !isSearchable(number));
     if (lacking.length > 0)
       throw new TrawlError("overloaded", `node ${identity.node} does not have ${namePartitions(lacking)}`);
   }
 
-  #upFirst(holders: readonly RepositoryHolder[]): readonly RepositoryHolder[] {
-    const down = holders.length === 1 ? [] : holders.filter(({ name }) => this.#clients.get(name)?.client.isDown);
-    return [...holders.filter((one) => !down.includes(one)), ...down];
+  /** The nodes of these names that can be asked; those that are there come first. */
+  #toHolders(names: readonly string[]): readonly RepositoryHolder[] {
+    const holders = names.flatMap((name) => this.#toHolder(name) ?? []);
+    return upFirst(holders, ({ name }) => this.#isDown(name));
+  }
+
+  #isDown(name: string): boolean {
+    return this.#clients.get(name)?.client.isDown === true;
   }
 
   #place(repository: string | number): number {
@@ -247,22 +250,27 @@ export class PartitionNodes implements SearchFleet {
 
   /** Throws if this node cannot answer for all of them. */
   #requirePartitions(...[{ numbers, count }, coordinator, areChanges]: Parameters<RequirePartitions>): void {
-    const { partitions, identity, searchable, outdated, owned } = this.#settings;
-    if (count !== partitions.count)
-      throw new TrawlError("bad-request", `the fleet has ${partitions.count} partitions, and not ${count}`);
+    const { identity, isSearchable, outdated, owned } = this.#settings;
+    this.#requireCount(count);
     // Others have a newer copy, and ask nobody else if they have none.
-    const own = new Set([...searchable(), ...(coordinator === identity.node ? outdated() : [])]);
-    const lacking = numbers.filter((number) => !own.has(number));
+    const old = new Set(coordinator === identity.node ? outdated() : []);
+    const lacking = numbers.filter((number) => !isSearchable(number) && !old.has(number));
     if (lacking.length > 0) throw new TrawlError("not-found", `it does not have ${namePartitions(lacking)}`);
     // Its mirrors may be those of the time when it did.
     const others = areChanges ? numbers.filter((number) => !owned().has(number)) : [];
     if (others.length > 0) throw new TrawlError("not-found", `it does not own ${namePartitions(others)}`);
   }
 
+  #requireCount(count: number): void {
+    const { partitions } = this.#settings;
+    if (count !== partitions.count)
+      throw new TrawlError("bad-request", `the fleet has ${partitions.count} partitions, and not ${count}`);
+  }
+
   /** Computed anew when something has changed. */
   #findRoute(areMirrorsNeeded: boolean): Route {
-    const { searchable, outdated, owned, partitions, identity } = this.#settings;
-    const current = searchable();
+    const { isSearchable, outdated, owned, partitions, identity } = this.#settings;
+    const current = Array.from({ length: partitions.count }, (_, partition) => partition).filter(isSearchable);
     const held = [...current, ...outdated()];
     const owns = owned();
     const own = areMirrorsNeeded ? current.filter((partition) => owns.has(partition)) : current;
@@ -349,19 +357,15 @@ export class PartitionNodes implements SearchFleet {
   /** Those that are there come first. */
   #inOrder(group: Group): SourceGroup["nodes"] {
     const ids = this.#findIds(group);
-    const nodes = group.nodes.flatMap((name): { readonly node: RemoteNode; readonly isDown: boolean }[] => {
+    const nodes = group.nodes.flatMap((name): RemoteNode[] => {
       if (name === this.#settings.identity.node) {
         const open = (receiver: FrameReceiver): Channel => this.#server.openHere(receiver);
-        return [{ node: { name, open, ...ids }, isDown: false }];
+        return [{ name, open, ...ids }];
       }
       const client = this.#clients.get(name)?.client;
-      if (client === undefined) return [];
-      return [
-        { node: { name, open: client.open.bind(client), ...ids }, isDown: group.nodes.length > 1 && client.isDown },
-      ];
+      return client === undefined ? [] : [{ name, open: client.open.bind(client), ...ids }];
     });
-    const [up, down] = [false, true].map((isDown) => nodes.filter((one) => one.isDown === isDown));
-    const [first, ...others] = [...up, ...down].map(({ node }) => node);
+    const [first, ...others] = upFirst(nodes, ({ name }) => this.#isDown(name));
     return first === undefined ? [this.#nobody(group.numbers)] : [first, ...others];
   }
 

@@ -119,7 +119,7 @@ t.test("before a node has followed the index, nobody can take a name there", asy
   const replica = {
     isOwner: false,
     hasFollowed: true,
-    searchable: [],
+    isSearchable: () => false,
     outdated: [],
     changed: new Set([1]),
     refusalIn: (partition: number) => new TrawlError("conflict", `partition ${partition}`),

@@ -79,7 +79,7 @@ const site = shared(async (owner) => {
     const node = new PartitionNodes({
       identity: readIdentity("test", name, authority.issue(`URI:trawl://test/${name}`)),
       partitions: new Partitions(partitionCount),
-      searchable: () => noting[i]?.held ?? [],
+      isSearchable: (partition) => noting[i]?.held.includes(partition) === true,
       outdated: () => noting[i]?.outdated ?? [],
       owned: () => new Set(noting[i]?.owned),
       listenHost: "127.0.0.1",
