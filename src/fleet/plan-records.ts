@@ -155,9 +155,13 @@ export class PlanRecords {
   /** All nodes, with where they are reached, and of which partitions they have copies that answer searches. */
   async holders(): Promise<readonly HoldingNode[]> {
     const rows = await this.#database.query(
-      `select n.name, n.address, coalesce(array_agg(c.partition order by c.partition) filter (where c.state <> 'loading'), '{}') as partitions,
-         array(select p.id from partition p where split_part(p.holder, '/', 1) = n.name and p.until > clock_timestamp() order by p.id) as owned
-       from node n left join copy c on c.node = n.id group by n.id order by n.name limit $1`,
+      `with held as (
+         select split_part(holder, '/', 1) as name, array_agg(id order by id) as owned
+         from partition where until > clock_timestamp() group by 1)
+       select n.name, n.address, coalesce(array_agg(c.partition order by c.partition) filter (where c.state <> 'loading'), '{}') as partitions,
+         coalesce(h.owned, '{}') as owned
+       from node n left join copy c on c.node = n.id left join held h on h.name = n.name
+       group by n.id, h.owned order by n.name limit $1`,
       [nodesMax],
     );
     return rows.map((row) => ({
