@@ -3,7 +3,7 @@ import { unreachable } from "../base/assert.js";
 import { errorMessage, serializeError, TrawlError } from "../base/errors.js";
 import { FairSemaphore, refusalError, type Release, shareLimits } from "../base/fair-semaphore.js";
 import type { Log } from "../base/log.js";
-import { resultWhileYielding } from "../base/yielding.js";
+import { mapInSteps, resultWhileYielding } from "../base/yielding.js";
 import type { Catalog } from "../catalog/catalog.js";
 import type { GitOutput } from "../git/run/run.js";
 import type { Repository } from "../model/repository.js";
@@ -108,7 +108,8 @@ export class MirrorAnswers {
     const whole = catalog.repositoryTable(viewer);
     if (names !== undefined) {
       const isIn = partitions === undefined ? undefined : catalog.partitions.share(partitions.numbers);
-      return names.flatMap((one) => whole.byName(one) ?? []).filter(({ id }) => isIn?.has(id) !== false);
+      const found = await resultWhileYielding(mapInSteps(names, (one) => whole.byName(one)));
+      return found.flatMap((one) => (one !== undefined && isIn?.has(one.id) !== false ? [one] : []));
     }
     const table =
       partitions === undefined
