@@ -78,7 +78,7 @@ export class Placement {
 
   async #round(): Promise<void> {
     const { node } = this.#services;
-    // Before that nothing is known of the database. One that was replaced lets others plan: its lease would be prolonged.
+    // Nothing is known of the database yet; or this node was replaced, and others plan, who wait for the lease as long as it is prolonged.
     if (!node.isNode) return this.#release();
     await this.#report();
     if (await this.#mayPlan()) await this.#plan();

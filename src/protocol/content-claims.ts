@@ -17,7 +17,7 @@ export type ClaimOwner = readonly [number, number];
 export function setClaimKey(key: Int32Array, oid: string, matches: number): void {
   for (let i = 0; i < claimKeyWords - 1; i++) key[i] = Number.parseInt(oid.slice(8 * i, 8 * i + 8), 16);
   // A symbol's name and a range of the text may have the same offsets, but a search has only one kind of them.
-  key[claimKeyWords - 1] = hashText(oid.slice(8 * (claimKeyWords - 1)), matches);
+  key[claimKeyWords - 1] = hashWithSeed(oid.slice(8 * (claimKeyWords - 1)), matches);
 }
 
 /** The member `contentKey` of match objects: the oid of the blob and a hash of the matches in it. */
@@ -36,7 +36,7 @@ export function readKey(key: Int32Array, contentKey: string): Int32Array {
   return key;
 }
 
-export function hashText(text: string, seed: number): number {
+export function hashWithSeed(text: string, seed: number): number {
   let hash = mixBits(seed);
   for (let i = 0; i < text.length; i++) hash = mixBits(Math.imul(hash, 31) + text.charCodeAt(i));
   return hash | 0;

@@ -143,7 +143,7 @@ export interface SyncInput {
   readonly isRequested: boolean;
   /** True if the outcome may be `lacking`, which requests a new fetch of everything. */
   readonly mayRefetch: boolean;
-  /** The mirror of which this process has indexed what it has, without objects that it lacked; "" if it is not known. */
+  /** `Mirror.identity` of the mirror that this process indexed last, if objects were missing in it; "" otherwise. */
   readonly indexedMirror: string;
   /**
    * Whether the repository may lose all that is indexed: no; if what `Repository.vanished` names is missing still, because
@@ -224,7 +224,7 @@ export type SyncOutcome =
       readonly lfsTree: string | undefined;
       /** True if the mirror lacks objects, and what could be read of it was indexed nevertheless. */
       readonly lacksObjects: boolean;
-      /** See `Mirror.identity`. */
+      /** `Mirror.identity` of the mirror that was indexed. */
       readonly mirror: string;
     };
 

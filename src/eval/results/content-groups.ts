@@ -5,7 +5,7 @@ import {
   claimKeyWords,
   contentRecordsMax,
   contentRecordWords,
-  hashText,
+  hashWithSeed,
   setClaimKey,
   writeContentKey,
 } from "../../protocol/content-claims.js";
@@ -102,7 +102,7 @@ export class ContentGroups {
 
 function findOwner(reader: ShardReader, { document, summary, revision }: ResultSource): readonly [number, number] {
   const text = `${summary.id}@${revision.typed}:${reader.path(document).toString("latin1")}`;
-  return [hashText(text, 1), hashText(text, 2)];
+  return [hashWithSeed(text, 1), hashWithSeed(text, 2)];
 }
 
 function hashRows(words: Uint32Array, rowFrom: number, rowTo: number, start: number): number {

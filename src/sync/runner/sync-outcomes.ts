@@ -29,7 +29,7 @@ export class SyncOutcomes {
    * process.
    */
   readonly #refetched = new Set<number>();
-  /** Of repositories that lack objects in the index: the mirrors that were indexed, and how many are missing. */
+  /** By repository, if objects were missing when it was indexed: the mirror that was indexed, and how many were missing. */
   readonly #indexedMirrors = new Map<number, { readonly mirror: string; readonly missing: number }>();
   /** The warnings of each repository that are in the log. */
   readonly #loggedWarnings = new Map<number, readonly string[]>();
@@ -101,7 +101,7 @@ export class SyncOutcomes {
     this.#queue.enqueueAfter(repository, this.#intervalMs(repository, schedule.quietCount));
   }
 
-  /** Returns whether there is something now that was missing. */
+  /** Returns whether fewer objects are missing than before. */
   #recordMirror({ repositoryId: id, mirror, skippedCounts }: ChangedOutcome): boolean {
     const before = this.#indexedMirrors.get(id);
     const missing = skippedCounts["missing"] ?? 0;
@@ -110,7 +110,7 @@ export class SyncOutcomes {
     return before !== undefined && missing < before.missing;
   }
 
-  /** The mirror of which a repository was indexed that has missing objects; "" if it is not known, or has none. */
+  /** See `SyncInput.indexedMirror`. */
   indexedMirror(id: number): string {
     return this.#indexedMirrors.get(id)?.mirror ?? "";
   }

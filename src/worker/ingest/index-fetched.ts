@@ -34,7 +34,7 @@ export async function indexFetched(
   const { contents } = lfs;
   // Without the list of before, or without contents, it is not known which documents have some.
   const loses = repository.lfsTree !== undefined && (contents === undefined || lfs.isLost);
-  // A sync that was interrupted, or was late, may have brought what is missing in the index.
+  // A sync that ended before it indexed anything may have fetched what is missing in the index.
   const { identity } = mirror;
   const isOther = missingCount(repository) > 0 && given.indexedMirror !== "" && given.indexedMirror !== identity;
   const input = recreated || isOther || loses ? { ...given, rebuild: true } : given;
