@@ -179,28 +179,26 @@ async function listen(t: Test, serve: (socket: Socket) => void): Promise<string>
 }
 
 t.test("a fetch from a hostile remote ends in bounded time, and does not change the mirror", { jobs: 3 }, async (t) => {
+  // A remote that is starved of processor time for seconds is not what is tested where it is not to be silent.
   const bounds = {
-    silenceMs: 2_000,
+    silenceMs: 20_000,
     fetchTimeoutMs: 60_000,
     fetchBytesMax: 1 << 20,
     memoryBytesMax: 1 << 28,
     listTimeoutMs: 60_000,
   };
+  const silent = { silenceMs: 2_000 };
   const rows: readonly (readonly [
     harm: Harm,
     changed: Partial<typeof bounds> & { readonly reserveBytes?: number },
     message: RegExp,
   ])[] = [
     ["endless references", {}, /git ls-remote needed more than 192 MiB of memory/],
-    ["mere signs of life", {}, /git fetch made no progress for \d+ s: .* raise sync\.timeoutSeconds/],
-    ["a byte now and then", {}, /git fetch made no progress for \d+ s/],
-    ["counts that grow for ever", { silenceMs: 20_000, fetchTimeoutMs: 5_000 }, /git fetch took longer than 5000 ms/],
+    ["mere signs of life", silent, /git fetch made no progress for \d+ s: .* raise sync\.timeoutSeconds/],
+    ["a byte now and then", silent, /git fetch made no progress for \d+ s/],
+    ["counts that grow for ever", { fetchTimeoutMs: 5_000 }, /git fetch took longer than 5000 ms/],
     ["an endless pack", {}, /git fetch received more than 1048576 bytes; raise git\.maxFetchBytes/],
-    [
-      "an object of 3 GiB",
-      { silenceMs: 20_000 },
-      /git fetch needed more than 256 MiB of memory; .* raise git\.maxMemoryBytes/,
-    ],
+    ["an object of 3 GiB", {}, /git fetch needed more than 256 MiB of memory; .* raise git\.maxMemoryBytes/],
   ];
   const usual = chosen(rows, "endless references", "a byte now and then", "an endless pack", "an object of 3 GiB");
   for (const [harm, changed, message] of usual) {
