@@ -55,7 +55,8 @@ if [ "$(id -u)" -ne 0 ]; then as_root=(sudo -n); fi
 if [ ${#as_root[@]} -eq 0 ] || sudo -n true 2>/dev/null; then
   echo "Installing Debian packages: ${wanted[*]} (about a minute)"
   # A mirror that does not answer is otherwise asked again for minutes.
-  quick=(-o Acquire::Retries=1 -o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20)
+  # Another apt may be at work, such as that of a second checkout.
+  quick=(-o Acquire::Retries=1 -o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20 -o DPkg::Lock::Timeout=120)
   log=$(mktemp)
   trap 'rm -f "$log"' EXIT
   if "${as_root[@]}" apt-get update -qq "${quick[@]}" >>"$log" 2>&1 &&
