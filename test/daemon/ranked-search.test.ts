@@ -145,6 +145,21 @@ t.test("ranked searches", { timeout: 3_600_000 }, async (t) => {
   }
 });
 
+t.test("names of repositories come before texts, whichever are found sooner", async (t) => {
+  const daemon = daemons[0]!;
+  // The main thread looks up so many words in names for longer than a search thread looks for a text.
+  const words = Array.from({ length: 900 }, (_, i) => `q${i}`).join(" or ");
+  // The second one is not ranked, because its parts have limits of their own.
+  const limited = ["wide count:3", "(wide count:3) or (beta count:5)"];
+  for (const query of limited) {
+    const busy = Array.from({ length: 5 }, () => ask(daemon, `(${words}) count:2`));
+    const answers = await Promise.all(Array.from({ length: 4 }, () => ask(daemon, query)));
+    await Promise.all(busy);
+    for (const { matches } of answers)
+      t.match(matches, [{ type: "repo", repository: "wide" }, { type: "content" }], query);
+  }
+});
+
 /** The results that are in the order of their scores; the others follow as they are found. */
 const rankedCount = 50;
 

@@ -13,7 +13,7 @@ import type { SearchOptions } from "../../protocol/search-options.js";
 import { contextOfEnvironment, type HistoryServices } from "../history/history-context.js";
 import { searchesHistory } from "../history/history-choice.js";
 import { HistorySearches } from "../history/history-searches.js";
-import { isRanked, matchesLeft, searchOptions } from "../limits/search-limits.js";
+import { isRanked, isShared, matchesLeft, searchOptions } from "../limits/search-limits.js";
 import { type PreparationServices, SearchPreparation } from "../preparation/search-preparation.js";
 import { RankedPass, type Ranking } from "../ranking/ranked-pass.js";
 import { repositoryResults, RepositoryWriter } from "../repositories/repository-results.js";
@@ -298,7 +298,12 @@ export class LocalSource implements SearchSource {
     if (this.#isOver) return;
     if (this.#root.order !== undefined) return this.#searchInOrder(this.#root.order);
     const repositories = this.#sendRepositories();
-    await Promise.all([repositories, this.#searchIndexed(repositories)]);
+    // What a limit leaves to texts must not depend on which of them is faster.
+    if (isShared(this.#search.limits)) {
+      await repositories;
+      if (this.#isOver) return;
+    }
+    await Promise.all([repositories, this.#searchIndexed()]);
   }
 
   /** The same for one of several sources: their repositories come before everything else. */
@@ -306,7 +311,7 @@ export class LocalSource implements SearchSource {
     const { continued } = this.#choice;
     if (continued === undefined) await this.#sendRepositories();
     if (this.#isOver) return;
-    if (continued?.ranking === undefined) await this.#searchIndexed(Promise.resolve());
+    if (continued?.ranking === undefined) await this.#searchIndexed();
     else await this.#sendRanked(continued.ranking, continued.from);
     order.others();
   }
@@ -384,13 +389,13 @@ export class LocalSource implements SearchSource {
     return this.#repositoryWork.run();
   }
 
-  #searchIndexed(repositories: Promise<void>): Promise<void> {
+  #searchIndexed(): Promise<void> {
     const rows = this.#isStopped ? new Uint32Array(0) : this.#chooseRows();
     const work = { options: this.#options, rows, cached: [], ranked: undefined };
     const { plan, limits } = this.#search;
     if (this.#root.order !== undefined && isRanked(plan, limits)) return this.#rankInOrder(work, this.#root.order);
     if (this.#root.order !== undefined) this.#root.order.others();
-    return this.#searchRows(work, repositories);
+    return this.#searchRows(work);
   }
 
   /** Ranks as a part of all sources. */
@@ -439,15 +444,13 @@ export class LocalSource implements SearchSource {
     return rows;
   }
 
-  /** Searches texts. Ranked results are sent when `earlier` is, because those that are no texts come first. */
-  async #searchRows(work: SlicedWork, earlier: Promise<void>): Promise<void> {
+  async #searchRows(work: SlicedWork): Promise<void> {
     const { plan, limits } = this.#search;
     const slices = this.#slices;
-    if (work.rows.length === 0) return earlier;
+    if (work.rows.length === 0) return;
     if (!isRanked(plan, limits)) return slices.run(work);
     const { first, written, rest, hasFailed } = await this.#rankedPass(work, undefined).run();
     if (hasFailed) this.#dependsOnMore = true;
-    await earlier;
     if (this.#isOver) return slices.dropHeld();
     await (written === undefined ? slices.run(first) : slices.continue(first, written));
     if (this.#isOver) return;
@@ -471,7 +474,7 @@ export class LocalSource implements SearchSource {
       if (phase === undefined) return;
       this.#options = { ...this.#options, selections: phase.selections, commitSets: phase.commitSets };
       const { rows, cached } = phase;
-      await this.#searchRows({ options: this.#options, rows, cached, ranked: undefined }, Promise.resolve());
+      await this.#searchRows({ options: this.#options, rows, cached, ranked: undefined });
     }
   }
 
