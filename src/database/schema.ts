@@ -111,4 +111,10 @@ export const schema: readonly Migration[] = [
       alter table node add column address text not null default '';
     `,
   },
+  {
+    number: 6,
+    neededFrom: 2,
+    // Null until a program says it that knows of it.
+    sql: "alter table copy add column failing boolean",
+  },
 ];

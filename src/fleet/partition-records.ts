@@ -124,7 +124,7 @@ select version::float8 as version from flipped`;
 /** $2 is the length of a lease, and $3 the node that asks. */
 const stateSql = `select p.id as partition, p.version::float8 as version, flip_id, holder, epoch::float8 as epoch, current_timeline() as timeline,
   next_repository_id::float8 as next_repository_id, (1000 * extract(epoch from greatest(until, clock_timestamp() - interval '1 s') - clock_timestamp()))::float8 as free_in,
-  until = '-infinity' as is_released, n.id as planned, n.name as planned_name, coalesce(c.state = 'ready' and n.failure = ''
+  until = '-infinity' as is_released, n.id as planned, n.name as planned_name, coalesce(c.state = 'ready' and not coalesce(c.failing, n.failure <> '')
     and n.seen > clock_timestamp() - $2 * interval '1 ms' and not coalesce(n.stopped >= n.seen, false), false) as is_ready,
   own.state as own
   from partition p left join node n on n.id = p.owner left join copy c on c.partition = p.id and c.node = n.id

@@ -16,6 +16,8 @@ export interface PlacementServices {
     readonly isNode: boolean;
     /** The partitions of which it has had all that the database had at a moment since its start. */
     readonly followed: readonly number[];
+    /** Those that could not be followed at the last attempt. */
+    readonly failing: readonly number[];
   };
   readonly nodeId: string;
   readonly catalog: Pick<Catalog, "positionIn" | "partitions" | "version" | "shards" | "historyShards">;
@@ -88,13 +90,15 @@ export class Placement {
     const { records, nodeId, catalog, node } = this.#services;
     // Asked first: what is there then has all of it.
     const followed = new Set(node.followed);
+    const failing = new Set(node.failing);
     const { count } = catalog.partitions;
     const versions = Array.from({ length: count }, (_, partition) => catalog.positionIn(partition).version);
     const byteCounts = await this.#measure();
     const reports = versions.flatMap((version, partition): CopyReport[] => {
       const hasAll = followed.has(partition);
-      if (version === 0 && !hasAll) return [];
-      return [{ partition, version, byteCount: byteCounts.get(partition) ?? 0, hasAll }];
+      const isFailing = failing.has(partition);
+      if (version === 0 && !hasAll && !isFailing) return [];
+      return [{ partition, version, byteCount: byteCounts.get(partition) ?? 0, hasAll, isFailing }];
     });
     await records.report(nodeId, reports);
   }

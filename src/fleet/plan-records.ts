@@ -35,6 +35,8 @@ export interface CopyReport {
   readonly byteCount: number;
   /** Whether it has had all that the database has of it, at a moment since its start. */
   readonly hasAll: boolean;
+  /** Whether it could not be followed, or taken over, at the last attempt. */
+  readonly isFailing: boolean;
 }
 
 /** A partition, as the status of the fleet shows it. */
@@ -44,7 +46,7 @@ export interface PartitionPlace {
   /** The node that changes it, and the one that should by the plan; "" for none. */
   readonly owner: string;
   readonly planned: string;
-  readonly copies: readonly (PlannedCopy & { readonly version: number })[];
+  readonly copies: readonly (Omit<PlannedCopy, "isFailing"> & { readonly version: number })[];
 }
 
 /** A node that has not been heard of for so many lengths of a lease is taken for one that does not run. */
@@ -112,7 +114,7 @@ export class PlanRecords {
         [nodesMax + 1],
       );
       const copies = await transaction.query(
-        `select c.partition, n.name as node, c.state, c.bytes::float8 as bytes
+        `select c.partition, n.name as node, c.state, c.bytes::float8 as bytes, coalesce(c.failing, false) as failing
          from copy c join node n on n.id = c.node where n.seen is not null order by c.partition, n.name limit $1`,
         [copiesMax + 1],
       );
@@ -204,11 +206,11 @@ export class PlanRecords {
   async report(node: string, copies: readonly CopyReport[]): Promise<void> {
     if (copies.length === 0) return;
     await this.#database.query(
-      `update copy c set version = r.version, bytes = r."byteCount",
+      `update copy c set version = r.version, bytes = r."byteCount", failing = r."isFailing",
        state = case when c.state = 'loading' and r."hasAll" then 'ready' else c.state end
-       from json_to_recordset($2::json) as r(partition int, version bigint, "byteCount" bigint, "hasAll" boolean)
-       where c.node = $1 and c.partition = r.partition and (c.version, c.bytes, c.state = 'loading' and r."hasAll")
-       is distinct from (r.version, r."byteCount", false)`,
+       from json_to_recordset($2::json) as r(partition int, version bigint, "byteCount" bigint, "hasAll" boolean, "isFailing" boolean)
+       where c.node = $1 and c.partition = r.partition and (c.version, c.bytes, c.failing, c.state = 'loading' and r."hasAll")
+       is distinct from (r.version, r."byteCount", r."isFailing", false)`,
       [node, JSON.stringify(copies)],
     );
   }
@@ -252,10 +254,10 @@ function toNode(row: Row, leaseMs: number): PlannedNode {
 
 function toPartitions(partitions: readonly Row[], copies: readonly Row[]): readonly PlannedPartition[] {
   const found = new Map<number, { byteCount: number; copies: PlannedCopy[] }>();
-  for (const { partition, node, state, bytes } of copies) {
+  for (const { partition, node, state, bytes, failing } of copies) {
     const held = found.get(Number(partition)) ?? { byteCount: 0, copies: [] };
     found.set(Number(partition), held);
-    held.copies.push({ node: String(node), state: state as PlannedCopy["state"] });
+    held.copies.push({ node: String(node), state: state as PlannedCopy["state"], isFailing: failing === true });
     held.byteCount = Math.max(held.byteCount, Number(bytes));
   }
   return partitions.map((row) => {

@@ -41,6 +41,8 @@ export interface PlannedNode {
 export interface PlannedCopy {
   readonly node: string;
   readonly state: "loading" | "ready" | "leaving";
+  /** Whether the node cannot follow the partition at this moment: it is not given that one to own. */
+  readonly isFailing: boolean;
 }
 
 export interface PlannedPartition {
@@ -164,6 +166,7 @@ class NodeDraft {
 interface CopyDraft {
   readonly node: NodeDraft;
   state: PlannedCopy["state"];
+  readonly isFailing: boolean;
   /** Whether a change of it was said already. */
   isChanged: boolean;
 }
@@ -213,11 +216,11 @@ class Draft {
         copies: [],
         isChanged: false,
       };
-      for (const { node: name, state } of partition.copies) {
+      for (const { node: name, state, isFailing } of partition.copies) {
         const node = this.#nodes.get(name);
         assert(node !== undefined, "a copy is at a node");
         assert(!draft.copies.some((copy) => copy.node === node), "a node has one copy of a partition");
-        const copy: CopyDraft = { node, state, isChanged: false };
+        const copy: CopyDraft = { node, state, isFailing, isChanged: false };
         draft.copies.push(copy);
         node.byteCount += partition.byteCount;
         if (state === "loading" && partition.byteCount > 0) node.loads++;
@@ -286,7 +289,7 @@ class Draft {
   }
 
   #load(draft: PartitionDraft, node: NodeDraft): void {
-    draft.copies.push({ node, state: "loading", isChanged: true });
+    draft.copies.push({ node, state: "loading", isFailing: false, isChanged: true });
     this.#hold(draft, node);
     node.byteCount += draft.partition.byteCount;
     if (draft.partition.byteCount > 0) node.loads++;
@@ -480,11 +483,10 @@ class Draft {
     });
     for (const [at, draft] of this.#partitions.entries()) {
       const owner = this.#nodes.get(draft.partition.owner);
-      const eligible = draft.copies
-        .filter(({ node, state }) => state === "ready" && mayOwn(node.node))
-        .map(({ node }) => node);
-      const heard = eligible.filter(({ node }) => node.isHeard);
-      const best = largest(heard, (node) => -(node.ownedWeight + draft.weight) / node.node.capacityBytes);
+      const ready = draft.copies.filter(({ node, state }) => state === "ready" && mayOwn(node.node));
+      const eligible = ready.map(({ node }) => node);
+      const able = ready.filter(({ node, isFailing }) => node.node.isHeard && !isFailing).map(({ node }) => node);
+      const best = largest(able, (node) => -(node.ownedWeight + draft.weight) / node.node.capacityBytes);
       if (best !== undefined && best !== owner && this.#isBetterOwner(draft, best, owner, eligible, meanLoad)) {
         if (owner !== undefined) owner.ownedWeight -= draft.weight;
         best.ownedWeight += draft.weight;

@@ -127,6 +127,11 @@ export class Replica {
     return this.#partitions.filter(({ hasFollowed }) => hasFollowed).map(({ number }) => number);
   }
 
+  /** The partitions that could not be followed, or taken over, at the last attempt. */
+  get failing(): readonly number[] {
+    return [...this.#problems.keys()].map(({ number }) => number);
+  }
+
   /** Whether searches of a partition can be answered here: before the database has said which this node should have, if it has it. */
   isSearchable(partition: number): boolean {
     const one = this.#partitions[partition];
@@ -168,7 +173,9 @@ export class Replica {
         `this node does not have this part of the index (partition ${partition}): \`trawl fleet status\` says which nodes have it`,
       );
     const { holder } = this.#services.leases;
-    return refuseChange(one.holder, holder, one.manifest.isOwner, this.#failure !== "");
+    // What keeps it from following others is no reason; what keeps it from looking is.
+    const isFailing = this.#problems.has(one) || (this.#problems.size === 0 && this.#failure !== "");
+    return refuseChange(one.holder, holder, one.manifest.isOwner, isFailing);
   }
 
   start(): void {

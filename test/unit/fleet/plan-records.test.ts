@@ -61,7 +61,13 @@ t.test("a plan is written, done, and written again until nothing is left to do",
     for (const { name } of input.nodes)
       await plans.report(
         `id-${name}`,
-        input.partitions.map(({ id }) => ({ partition: id, version: 1, byteCount: 1000, hasAll: true })),
+        input.partitions.map(({ id }) => ({
+          partition: id,
+          version: 1,
+          byteCount: 1000,
+          hasAll: true,
+          isFailing: false,
+        })),
       );
   }
   const { partitions, version } = await plans.read(leaseMs);
@@ -128,12 +134,12 @@ t.test("what has changed since a plan was computed stays", { skip }, async (t) =
   t.equal(await plans.write({ ...held, version: 1 }, madePlan(odd), []), true);
   t.strictSame(
     (await plans.read(leaseMs)).partitions.map(({ copies }) => copies),
-    [[], [{ node: "a", state: "loading" }], [{ node: "b", state: "loading" }]],
+    [[], [{ node: "a", state: "loading", isFailing: false }], [{ node: "b", state: "loading", isFailing: false }]],
   );
   const report = (hasAll: boolean): Promise<void> =>
     plans.report("id-a", [
-      { partition: 0, version: 3, byteCount: 5, hasAll },
-      { partition: 1, version: 3, byteCount: 5, hasAll },
+      { partition: 0, version: 3, byteCount: 5, hasAll, isFailing: false },
+      { partition: 1, version: 3, byteCount: 5, hasAll, isFailing: false },
     ]);
   await report(false);
   t.equal((await plans.read(leaseMs)).partitions[1]?.copies[0]?.state, "loading", "before it has had everything");
@@ -186,10 +192,19 @@ t.test("a partition says who should own it, and whether that node can", { skip }
   ];
   await plans.write(held, madePlan(changes), partitions);
   t.match(await records.state(), { planned: { id: "id-a", name: "a", isReady: false } }, "it loads");
-  await plans.report("id-a", [{ partition: 0, version: 0, byteCount: 0, hasAll: true }]);
+  const report = (isFailing: boolean): Promise<void> =>
+    plans.report("id-a", [{ partition: 0, version: 0, byteCount: 0, hasAll: true, isFailing }]);
+  await report(false);
   t.match(await records.state(), { planned: { isReady: true } });
   await nodes.beat("id-a", "1", 0, "an object is missing");
-  t.match(await records.state(), { planned: { isReady: false } }, "it does not follow");
+  t.match(await records.state(), { planned: { isReady: true } }, "it does not follow another partition");
+  await report(true);
+  t.match(await records.state(), { planned: { isReady: false } }, "it does not follow this one");
+  await report(false);
+  t.match(await records.state(), { planned: { isReady: true } }, "it follows again");
+  await database.query("update copy set failing = null");
+  t.match(await records.state(), { planned: { isReady: false } }, "a program before this one does not say which");
+  await report(false);
   await nodes.beat("id-a", "1", 0, "");
   await nodes.stop("id-a");
   t.match(await records.state(), { planned: { isReady: false } }, "it has stopped");

@@ -30,6 +30,8 @@ class TestFleet {
   readonly partitions: TestPartition[];
   copies = options.copies;
   movedBytes = 0;
+  /** Partitions and nodes that cannot follow them. */
+  readonly failing = new Set<string>();
 
   constructor(partitionCount: number, bytesOf: (id: number) => number = () => gib) {
     this.partitions = Array.from({ length: partitionCount }, (_, id) => ({
@@ -62,7 +64,11 @@ class TestFleet {
     const partitions = this.partitions.map(
       ({ copies, ...rest }): PlannedPartition => ({
         ...rest,
-        copies: [...copies].map(([node, state]) => ({ node, state })),
+        copies: [...copies].map(([node, state]) => ({
+          node,
+          state,
+          isFailing: this.failing.has(`${rest.id} ${node}`),
+        })),
       }),
     );
     return resultAtOnce(planFleet([...this.nodes.values()], partitions, { ...options, copies: this.copies }));
@@ -221,6 +227,24 @@ t.test("an owner that has just got a copy stays, and one that is silent becomes 
   fleet.set(owner, "draining");
   fleet.apply(fleet.plan());
   t.equal(partition.owner, next);
+});
+
+t.test("a node is not given to own what it cannot follow, and others as before", async (t) => {
+  for (const at of [0, 1]) {
+    const fleet = fleetOf(t, 3, 2);
+    fleet.copies = 3;
+    fleet.settle(t);
+    const [first, second] = fleet.partitions;
+    if (first === undefined || second === undefined) throw new RangeError("there are two partitions");
+    const { owner } = first;
+    second.owner = owner;
+    const others = [...fleet.nodes.keys()].filter((name) => name !== owner);
+    const [failing = "", able = ""] = at === 0 ? others : others.toReversed();
+    fleet.failing.add(`0 ${failing}`).add(`1 ${able}`);
+    fleet.set(owner, "draining");
+    fleet.apply(fleet.plan());
+    t.strictSame([first.owner, second.owner], [able, failing]);
+  }
 });
 
 t.test("a third of the nodes may be missing, and no more", async (t) => {

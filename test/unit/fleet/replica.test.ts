@@ -174,7 +174,7 @@ t.test("a node that drains hands the index over, and one that stops leaves it", 
   await until("one owns the index", () => first.index.replica.isOwner);
   await add(first, "host/eight");
   second.index.start();
-  const both = ["eight", "nine"].map((node) => ({ node, state: "ready" }));
+  const both = ["eight", "nine"].map((node) => ({ node, state: "ready", isFailing: false }));
   await until("both have a copy by the plan", async () =>
     isDeepStrictEqual(await states(), [{ owner: "eight", copies: both }]),
   );
