@@ -26,12 +26,13 @@ export function addFleet(program: Command): void {
         "how many nodes have a copy of each part; 0 for all nodes, as if it is not given. May be changed",
       ).argParser(wholeNumber(0, 64)),
     )
+    .option("--import", "begin with the index of this data directory, which was made without a fleet", false)
     .description(
       "Make the fleet in an empty database, and try the place for its objects. Once for all nodes; it may be repeated.",
     )
-    .action(async ({ config, partitions, copies }: { config: string } & FleetShape) => {
-      const { initFleet } = await import("./run-fleet.js");
-      await initFleet(config, print, { partitions, copies });
+    .action(async ({ config, import: imports, ...shape }: { config: string; import: boolean } & FleetShape) => {
+      const { importFleet, initFleet } = await import("./run-fleet.js");
+      await (imports ? importFleet : initFleet)(config, print, shape);
     });
   fleet
     .command("join")

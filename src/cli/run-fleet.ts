@@ -20,6 +20,7 @@ import {
 } from "../fleet/node-identity.js";
 import { aliveLeases, type PartitionPlace, PlanRecords } from "../fleet/plan-records.js";
 import { openDatabase } from "../fleet/shared-index.js";
+import { describeIndex } from "../fleet/shared-manifest.js";
 import { hashObject, usualObjectLimits } from "../objects/object-store.js";
 import { openObjects } from "../objects/open-objects.js";
 import { visible } from "./terminal/output.js";
@@ -71,6 +72,47 @@ export function initFleet(configFile: string, print: Print, shape: FleetShape = 
     print(
       `the fleet ${name} is ready (${id}); add this node with \`trawl fleet join --config ${visible(configFile)}\``,
     );
+  });
+}
+
+/** Makes the index of this single host that of a new fleet, and this host its first node. It may be repeated until it has ended. */
+export function importFleet(
+  configFile: string,
+  print: Print,
+  { partitions = 1, copies }: FleetShape = {},
+): Promise<void> {
+  return withFleet(configFile, async (database, records, options) => {
+    const { fleet, data } = options;
+    if (partitions !== 1 || copies !== undefined)
+      throw new TrawlError(
+        "bad-config",
+        "an index that was made without a fleet cannot be divided: its shards have repositories of several partitions. Import it without --partitions and --copies",
+      );
+    const found = readObjectOptions(fleet, true);
+    if (found === undefined)
+      throw new TrawlError("bad-config", `${configFile}: fleet.objects: the index is stored there`);
+    if (existsSync(data) && readIdentityFile(data) !== undefined)
+      return print(`${data} is that of a node of a fleet already`);
+    await migrate(database, schema);
+    await tryObjects(options);
+    const objects = openObjects({ ...found, limits: usualObjectLimits });
+    const { withStoredIndex } = await import("./import-index.js");
+    await withStoredIndex(data, objects, print, async (catalog) => {
+      const made = await records.import(fleet.id, fleet.node, describeIndex(catalog));
+      // From here on the daemon is a node.
+      await inFolder(data, () =>
+        writeIdentityFile(data, {
+          fleet: made.fleet.id,
+          node: made.node,
+          name: fleet.node,
+          partitions: made.fleet.partitions,
+          seen: database.timeline,
+        }),
+      );
+      print(
+        `the fleet ${made.fleet.name} has the index of ${data}, and node ${fleet.node}; start it with \`trawl serve --config ${visible(configFile)}\``,
+      );
+    });
   });
 }
 

@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { TrawlError } from "../base/errors.js";
+import type { Position } from "../catalog/catalog-records.js";
 import { type Database, DatabaseError, type Row } from "../database/database.js";
+import type { SharedRepository, SharedShard } from "./partition-records.js";
 
 /** The fleet that a database belongs to. */
 export interface FleetRecord {
@@ -42,6 +44,17 @@ export interface ServerRecord {
 
 /** What is decided when a fleet is made; what is absent stays, or is the usual. */
 export type FleetShape = Partial<Pick<FleetRecord, "partitions" | "copies">>;
+
+/** An index that becomes that of a new fleet, as it is at one moment. */
+export interface ImportedIndex {
+  readonly position: Position;
+  readonly nextRepositoryId: number;
+  readonly repositories: Iterable<SharedRepository>;
+  readonly shards: Iterable<SharedShard>;
+}
+
+/** Rows that are written by one statement. */
+const importedAtOnce = 500;
 
 /** The migration from which on a fleet may have several partitions. */
 const partitionsMigration = 5;
@@ -121,6 +134,71 @@ export class FleetRecords {
     return fleet;
   }
 
+  /**
+   * Makes the fleet with one partition, which has this index, and its first node; all of it or nothing. Resolves with the fleet and the id of the
+   * node. What an earlier attempt has made of the same index stays, and what no node has used is made anew. Throws `conflict` if the database has anything else.
+   */
+  async import(
+    name: string,
+    node: string,
+    index: ImportedIndex,
+  ): Promise<{ readonly fleet: FleetRecord; readonly node: string }> {
+    const { position, nextRepositoryId, repositories, shards } = index;
+    const made = await this.#database.transaction(async (transaction) => {
+      await transaction.query("insert into fleet (id, name) values ($1, $2) on conflict do nothing", [
+        randomUUID(),
+        name,
+      ]);
+      // Another import waits here.
+      const [found] = await transaction.query("select name, partitions from fleet for update");
+      const members = await transaction.query(
+        "select id, name, seen is null as is_new from node order by name limit 2",
+      );
+      const parts = await transaction.query("select flip_id, epoch = 0 as is_new from partition order by id limit 2");
+      const [first] = members;
+      const [partition] = parts;
+      const isOurs = found?.["name"] === name && found["partitions"] === 1 && members.length <= 1 && parts.length <= 1;
+      if (isOurs && first?.["name"] === node && partition?.["flip_id"] === position.flipId) return String(first["id"]);
+      const isUnused =
+        (first === undefined || (first["name"] === node && first["is_new"] === true)) &&
+        partition?.["is_new"] !== false;
+      if (!isOurs || !isUnused)
+        throw new TrawlError(
+          "conflict",
+          "the database has a fleet already, with another index: use an empty one, or `trawl fleet join` with an empty data directory",
+        );
+      // An earlier import ended before the directory knew of it, and the single host went on: nobody has used what it made.
+      for (const table of ["flip", "shard", "repository", "partition", "node"])
+        await transaction.query(`delete from ${table}`);
+      const id = randomUUID();
+      await transaction.query("insert into node (id, name) values ($1, $2)", [id, node]);
+      await transaction.query(
+        "insert into partition (id, version, flip_id, next_repository_id) values (0, $1, $2, $3)",
+        [position.version, position.flipId, nextRepositoryId],
+      );
+      // It identifies the version. Its change is never followed: it is not the first one.
+      await transaction.query(
+        `insert into flip (partition, version, id, epoch, timeline, change) values (0, $1, $2, 0, current_timeline(), '')`,
+        [position.version, position.flipId],
+      );
+      for (const rows of inParts(repositories))
+        await transaction.query(
+          `insert into repository (partition, id, name, record)
+           select 0, r.id, r.name, r.record from json_to_recordset($1::json) as r(id bigint, name text, record text)`,
+          [rows],
+        );
+      for (const rows of inParts(shards))
+        await transaction.query(
+          `insert into shard (partition, name, kind, record, tombstones, added)
+           select 0, s.name, s.kind, s.record, decode(s.tombstones, 'base64'), $2
+           from json_to_recordset($1::json) as s(name text, kind text, record text, tombstones text)`,
+          [rows, position.version],
+        );
+      return id;
+    });
+    return { fleet: await this.require(name), node: made };
+  }
+
   /** Adds a node. Throws `conflict` if there is one with this name, unless it is to be replaced and was not heard of for a while. */
   async join(id: string, name: string, replaces: boolean, aliveMs: number): Promise<void> {
     await this.#database.transaction(async (transaction) => {
@@ -184,4 +262,16 @@ export class FleetRecords {
       isSynchronous: row?.["is_synchronous"] === true,
     };
   }
+}
+
+/** JSON of lists. */
+function* inParts(items: Iterable<object>): Generator<string, void> {
+  let part: string[] = [];
+  for (const item of items) {
+    part.push(JSON.stringify(item));
+    if (part.length < importedAtOnce) continue;
+    yield `[${part.join(",")}]`;
+    part = [];
+  }
+  if (part.length > 0) yield `[${part.join(",")}]`;
 }

@@ -13,6 +13,7 @@ import type { HistoryShardRecord } from "../model/history-record.js";
 import type { Repository } from "../model/repository.js";
 import type { ShardRecord, SymbolRecord } from "../model/shard-record.js";
 import { isObjectHash } from "../objects/object-store.js";
+import type { ImportedIndex } from "./fleet-records.js";
 import type {
   Fence,
   LoggedFlip,
@@ -525,15 +526,9 @@ export class SharedManifest implements Manifest {
     for (const [shardId, after] of staged.shards) {
       const before = catalog.shard(shardId);
       if (before !== undefined && before.record === after.record && before.tombstones === after.tombstones) continue;
-      rows.push({
-        name: nameId(shardId),
-        kind: "text",
-        record: withoutId(after.record),
-        tombstones: after.tombstones === undefined ? null : toBase64(after.tombstones),
-      });
+      rows.push(toSharedShard(after.record, "text", after.tombstones));
     }
-    for (const record of change.addedHistory ?? [])
-      rows.push({ name: nameShard(record), kind: "history", record: withoutId(record), tombstones: null });
+    for (const record of change.addedHistory ?? []) rows.push(toSharedShard(record, "history"));
     const names = new Set(rows.map(({ name }) => name));
     assert(names.size === rows.length, "shards of one flip have different names");
     const removed = [...(change.removedShardIds ?? []), ...staged.removedHistoryIds].map(nameId);
@@ -542,8 +537,7 @@ export class SharedManifest implements Manifest {
       assert(!this.#ids.has(name) || removed.includes(name), "a shard that is added is not live already");
     }
     const whole = { ...change, removedHistoryIds: staged.removedHistoryIds };
-    const toRow = (one: Repository): string =>
-      JSON.stringify({ id: one.id, name: one.name, record: JSON.stringify(one) } satisfies SharedRepository);
+    const toRow = (one: Repository): string => JSON.stringify(toSharedRepository(one));
     const text = await resultWhileYielding(encodeChange(whole, nameId));
     const repositories = await resultWhileYielding(mapInSteps(change.repositories ?? [], toRow));
     const shardRows = await resultWhileYielding(mapInSteps(rows, (row) => JSON.stringify(row)));
@@ -590,6 +584,34 @@ async function eachAtOnce<T>(items: readonly T[], work: (item: T) => Promise<voi
 function withoutErrors(repository: Repository): Repository {
   if (repository.lastError === "" && repository.historyError === undefined) return repository;
   return { ...repository, lastError: "", historyError: undefined };
+}
+
+/** A shard as the database has it. Caller guarantees: it is stored as an object. */
+function toSharedShard(
+  record: ShardRecord | HistoryShardRecord,
+  kind: SharedShard["kind"],
+  tombstones?: Uint32Array,
+): SharedShard {
+  const words = tombstones === undefined ? null : toBase64(tombstones);
+  return { name: nameShard(record), kind, record: withoutId(record), tombstones: words };
+}
+
+/** All of an index with one partition. Caller guarantees: all shards are stored as objects. */
+export function describeIndex(catalog: Catalog): ImportedIndex {
+  return {
+    position: catalog.position,
+    nextRepositoryId: catalog.nextRepositoryId,
+    repositories: [...catalog.repositories()].map(toSharedRepository),
+    shards: [
+      ...catalog.shards().map(({ record, tombstones }) => toSharedShard(record, "text", tombstones)),
+      ...[...catalog.historyShards()].map((record) => toSharedShard(record, "history")),
+    ],
+  };
+}
+
+function toSharedRepository(repository: Repository): SharedRepository {
+  const { id, name } = repository;
+  return { id, name, record: JSON.stringify(repository) };
 }
 
 function withoutId({ id: _, ...record }: ShardRecord | HistoryShardRecord): string {

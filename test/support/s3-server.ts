@@ -18,7 +18,9 @@ export type S3Fault =
   | { readonly kind: "silence" }
   /** A byte, and another one, and so on, without an end. */
   | { readonly kind: "trickle" }
-  | { readonly kind: "reset" };
+  | { readonly kind: "reset" }
+  /** Nothing: a later one fails. */
+  | { readonly kind: "none" };
 
 const accessKey = "test-key";
 const secretKey = "test-secret";

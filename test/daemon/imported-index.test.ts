@@ -1,0 +1,103 @@
+/** The index of a single host becomes that of a fleet: nothing is indexed again, and other nodes get it. */
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { fleetStatus, importFleet, joinFleet } from "../../src/cli/run-fleet.js";
+import type { DaemonProcess } from "../support/daemon.js";
+import { GitFixture } from "../support/git-fixture.js";
+import { IndexNode, makeIndexSite } from "../support/index-node.js";
+import { withoutPostgres } from "../support/postgres.js";
+import { until } from "../support/waiting.js";
+
+const queries = ["needle", "type:repo host", "file:b.txt", "select:repo needle"];
+
+/** The match objects of each search, sorted, without when a repository was fetched. */
+async function findMatches(daemon: DaemonProcess): Promise<readonly (readonly string[])[]> {
+  const all: (readonly string[])[] = [];
+  for (const query of queries) {
+    const events = await daemon.stream(query);
+    const matches = events.flatMap(({ name, data }) =>
+      name === "matches" ? (JSON.parse(data) as readonly object[]) : [],
+    );
+    all.push(matches.map((match) => JSON.stringify({ ...match, repoLastFetched: undefined })).sort());
+  }
+  return all;
+}
+
+async function rejectsWith(test: Test, work: Promise<unknown>, pattern: RegExp): Promise<void> {
+  await test.rejects(work, { message: pattern });
+}
+
+t.test("a single host becomes the first node of a fleet", { skip: withoutPostgres }, async (test) => {
+  const fixtures: GitFixture[] = [];
+  const sources = ["one", "two", "three"].map((name) => {
+    const source = GitFixture.create();
+    fixtures.push(source);
+    source.commit({ branch: "main", files: { "a.txt": `needle ${name}\n`, "b.txt": `needle ${name} two\nother\n` } });
+    return { name: `host/${name}`, url: source.path };
+  });
+  const { nodes, server } = await makeIndexSite(test, ["a", "b"], sources, IndexNode);
+  const [a, b] = nodes as [IndexNode, IndexNode];
+  const told: string[] = [];
+  const tell = (line: string): void => void told.push(line);
+
+  await rejectsWith(test, importFleet(a.config, tell), /there is nothing to import/);
+  const alone = new IndexNode(test, "a", `${a.config}.alone`, a.data);
+  const { fleet: _, ...single } = JSON.parse(readFileSync(a.config, "utf8")) as { readonly fleet: object };
+  writeFileSync(alone.config, JSON.stringify(single));
+  const host = await alone.start();
+  await until("all is indexed", async () => (await host.search("needle")).found.length === 6);
+  let before = await findMatches(host);
+  await rejectsWith(test, importFleet(a.config, tell), /another trawld is running/);
+  await host.stop();
+
+  await rejectsWith(test, importFleet(a.config, tell, { partitions: 4 }), /cannot be divided/);
+  test.notOk(existsSync(join(a.data, "fleet.json")), "it is still a single host");
+
+  const puts = (kinds = /shard|symbols|history/): number =>
+    server.requests.filter((one) => one.startsWith("PUT") && kinds.test(one)).length;
+  // The first object only tries the store.
+  server.fail("PUT", { kind: "none" }, { kind: "short" });
+  await rejectsWith(test, importFleet(a.config, tell), /of \d+ bytes came/);
+  for (const path of server.objects.keys()) if (path.includes("/shard/")) server.objects.delete(path);
+  server.fail("PUT", { kind: "none" }, { kind: "none" }, { kind: "status", status: 403, code: "AccessDenied" });
+  await rejectsWith(test, importFleet(a.config, tell), /AccessDenied/);
+  test.notOk(existsSync(join(a.data, "fleet.json")), "it is still a single host");
+  told.length = 0;
+  await importFleet(a.config, tell);
+  test.match(told[0], /stored \d+ of \d+ shards/);
+  const stored = puts();
+  // As if the process had been killed between the database and the directory.
+  rmSync(join(a.data, "fleet.json"), { force: true });
+  const again = await alone.start();
+  test.same(await findMatches(again), before, "a single host that was interrupted answers as before");
+  await again.stop();
+  await importFleet(a.config, tell);
+  test.equal(puts(), stored, "what is stored is not stored again");
+  rmSync(join(a.data, "fleet.json"), { force: true });
+  // What no node has used is made anew.
+  const changing = await alone.start();
+  fixtures[0]?.commit({ branch: "main", files: { "c.txt": "needle more\n" } });
+  await alone.trySync("host/one");
+  await until("the change is indexed", async () => (await changing.search("needle")).found.length > 6);
+  before = await findMatches(changing);
+  const count = (await changing.search("needle")).found.length;
+  await changing.stop();
+  await importFleet(a.config, tell);
+  await importFleet(a.config, tell);
+  test.match(told.at(-1), /is that of a node of a fleet already/);
+
+  const putsBefore = puts(/shard/);
+  const first = await a.start();
+  await until("it owns the index", async () => (await first.metric("trawl_fleet_owner")) === 1);
+  test.same(await findMatches(first), before, "the node answers as the host did");
+  for (const { name } of sources) await a.trySync(name);
+  const { version } = JSON.parse(await fleetStatus(a.config, true)) as { readonly version: number };
+  await joinFleet(b.config, false, tell);
+  const second = await b.start();
+  await until("the second node has all", async () => (await second.search("needle")).found.length === count);
+  test.same(await findMatches(second), before, "the node that has joined answers as the host did");
+  // The history of the last commit may be indexed by the node.
+  test.equal(puts(/shard/), putsBefore, "nothing was indexed again");
+  test.ok(version >= 2);
+});
