@@ -157,15 +157,17 @@ export function joinFleet(configFile: string, replaces: boolean, print: Print): 
 function requireEmpty(data: string, known: DirectoryIdentity | undefined): void {
   const name = existsSync(data) ? findForeign(data) : undefined;
   if (name === undefined) return;
+  const isAlone = known === undefined && existsSync(join(data, "catalog"));
   const how =
     known !== undefined
       ? `is in use, as node ${known.name}`
-      : existsSync(join(data, "catalog"))
+      : isAlone
         ? "is in use without a fleet"
         : `is not empty (it has ${JSON.stringify(name)})`;
+  const otherwise = isAlone ? "; `trawl fleet init --import` makes what it has that of a new fleet" : "";
   throw new TrawlError(
     "conflict",
-    `${data} ${how}: a node joins with an empty data directory, and gets everything from the fleet`,
+    `${data} ${how}: a node joins with an empty data directory, and gets everything from the fleet${otherwise}`,
   );
 }
 

@@ -144,7 +144,7 @@ export async function openSharedIndex(
   if (identity === undefined)
     throw new TrawlError(
       "conflict",
-      `${data} has not joined the fleet: use \`trawl fleet join\` with this configuration first`,
+      `${data} has not joined the fleet: use \`trawl fleet join\` with this configuration first, or \`trawl fleet init --import\` if it has the index of a single host`,
     );
   if (identity.name !== fleet.node)
     throw new TrawlError(
