@@ -13,6 +13,7 @@ import type { HistoryShardRecord } from "../model/history-record.js";
 import type { ShardRecord } from "../model/shard-record.js";
 import { hashObject, type ObjectKind, type Objects } from "../objects/object-store.js";
 import { ShardReader } from "../shard/shard-reader.js";
+import { SymbolReader } from "../shard/symbols/symbol-reader.js";
 import { inspectStore } from "../store/inspect-store.js";
 import { RecordStore } from "../store/record-store.js";
 import type { RecordChange } from "../store/records.js";
@@ -23,6 +24,8 @@ const recordsAtOnce = 500;
 
 /** Progress is told after so many shards. */
 const toldShards = 50;
+
+const remedy = "start the daemon without fleet.database first, which builds it again";
 
 const neverStops = (): boolean => false;
 
@@ -110,21 +113,31 @@ async function storeIndex(
   }
 }
 
-/** Stores a shard and its symbols as objects; resolves with its record, in which their names are. */
+/** Verifies a shard and its symbols, and stores them as objects; resolves with its record, in which their names are. */
 async function storeShard(
   store: ShardStore,
   objects: Objects,
   record: ShardRecord | HistoryShardRecord,
 ): Promise<ShardRecord | HistoryShardRecord> {
   const { id, checksum, storedBytes } = record;
-  const isHistory = "repositoryId" in record;
   const bytes = readCopy(store, id, false);
-  const reader = isHistory ? new HistoryReader(id, bytes) : new ShardReader(id, bytes);
-  reader.requireChecksum(checksum);
-  const object = await storeValue(objects, isHistory ? "history" : "shard", id, bytes, storedBytes);
-  if (isHistory || record.symbols === undefined) return { ...record, object };
+  if ("repositoryId" in record) {
+    const history = new HistoryReader(id, bytes);
+    history.requireChecksum(checksum);
+    history.verify("index");
+    history.verify("text");
+    return { ...record, object: await storeValue(objects, "history", id, bytes, storedBytes) };
+  }
+  const shard = new ShardReader(id, bytes);
+  shard.requireChecksum(checksum);
+  shard.verify("index");
+  shard.verify("content");
+  const object = await storeValue(objects, "shard", id, bytes, storedBytes);
   const { symbols } = record;
+  if (symbols === undefined) return { ...record, object };
   const symbolBytes = readCopy(store, id, true);
+  if (new SymbolReader(shard, symbolBytes).checksum !== symbols.checksum)
+    throw new TrawlError("corrupt-shard", `the symbols of shard ${id} are not those of its record: ${remedy}`);
   const symbolObject = await storeValue(objects, "symbols", id, symbolBytes, symbols.storedBytes);
   return { ...record, object, symbols: { ...symbols, object: symbolObject } };
 }
@@ -136,7 +149,7 @@ function readCopy(store: ShardStore, id: number, areSymbols: boolean): Buffer {
     if (bytes === undefined)
       throw new TrawlError(
         "corrupt-shard",
-        `${areSymbols ? "the symbols of shard" : "shard"} ${id} cannot be found: start the daemon without fleet.database first, which builds it again`,
+        `${areSymbols ? "the symbols of shard" : "shard"} ${id} cannot be found: ${remedy}`,
       );
     return Buffer.from(bytes);
   } finally {

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { fleetStatus, importFleet, joinFleet } from "../../src/cli/run-fleet.js";
+import { ShardStore } from "../../src/store/shard-store.js";
 import type { DaemonProcess } from "../support/daemon.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { IndexNode, makeIndexSite } from "../support/index-node.js";
@@ -22,6 +23,25 @@ async function findMatches(daemon: DaemonProcess): Promise<readonly (readonly st
     all.push(matches.map((match) => JSON.stringify({ ...match, repoLastFetched: undefined })).sort());
   }
   return all;
+}
+
+/** Damages the text of one shard while `work` runs. */
+async function corruptText(data: string, work: () => Promise<void>): Promise<void> {
+  const store = new ShardStore(join(data, "shards"));
+  try {
+    const [id = 0] = store.ids();
+    const snapshot = store.read();
+    const bytes = Buffer.from(snapshot.get(id) ?? []);
+    snapshot.close();
+    const damaged = Buffer.from(bytes);
+    const at = damaged.indexOf("needle");
+    damaged[at] = (damaged[at] ?? 0) ^ 1;
+    await store.put([{ id, bytes: damaged }]);
+    await work();
+    await store.put([{ id, bytes }]);
+  } finally {
+    await store.close();
+  }
 }
 
 async function rejectsWith(test: Test, work: Promise<unknown>, pattern: RegExp): Promise<void> {
@@ -53,6 +73,10 @@ t.test("a single host becomes the first node of a fleet", { skip: withoutPostgre
 
   await rejectsWith(test, importFleet(a.config, tell, { partitions: 4 }), /cannot be divided/);
   test.notOk(existsSync(join(a.data, "fleet.json")), "it is still a single host");
+
+  await corruptText(a.data, async () => {
+    await test.rejects(importFleet(a.config, tell), { code: "corrupt-shard" }, "nothing that is damaged is stored");
+  });
 
   const puts = (kinds = /shard|symbols|history/): number =>
     server.requests.filter((one) => one.startsWith("PUT") && kinds.test(one)).length;
