@@ -2,13 +2,10 @@ import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { TrawlError } from "../base/errors.js";
-import { createLog } from "../base/log.js";
 import { resultWhileYielding } from "../base/yielding.js";
 import { writeHistoryShard, writePosition, writeShard } from "../catalog/catalog-records.js";
 import { Catalog } from "../catalog/catalog.js";
-import { requireDataVersion } from "../daemon/parts/data-version.js";
 import { HistoryReader } from "../history/history-reader.js";
-import { ControlServer } from "../http/server/control-server.js";
 import type { HistoryShardRecord } from "../model/history-record.js";
 import type { ShardRecord } from "../model/shard-record.js";
 import { hashObject, type ObjectKind, type Objects } from "../objects/object-store.js";
@@ -18,6 +15,7 @@ import { inspectStore } from "../store/inspect-store.js";
 import { RecordStore } from "../store/record-store.js";
 import type { RecordChange } from "../store/records.js";
 import { ShardStore } from "../store/shard-store.js";
+import { withoutDaemon } from "./check/offline-check.js";
 
 /** Records that are written in one transaction. */
 const recordsAtOnce = 500;
@@ -30,9 +28,9 @@ const remedy = "start the daemon without fleet.database first, which builds it a
 const neverStops = (): boolean => false;
 
 /**
- * Calls `work` with the catalog of a data directory that no daemon uses, after all that it names is in the object store, and its records say
- * under which hashes. Nothing else of the directory changes: a single host goes on with it as before. What was stored by an attempt that ended
- * is read, and not stored again.
+ * Stores everything that the catalog of a data directory names as objects, and their hashes in its records; then calls `work` with the
+ * catalog. Nothing else in the directory changes, so that a single host can go on with it. What an earlier attempt has stored is read and
+ * compared, and not stored again.
  *
  * Throws `conflict` if a daemon runs or there is no index, `not-found` or `format-version` for a directory that this program does not support, and
  * `corrupt-shard` for what it has lost.
@@ -45,11 +43,7 @@ export async function withStoredIndex<T>(
 ): Promise<T> {
   if (!existsSync(join(dataFolder, "version")))
     throw new TrawlError("not-found", `${dataFolder} is not a data directory of trawld: there is nothing to import`);
-  requireDataVersion(dataFolder);
-  // The control socket is the lock: no daemon starts meanwhile.
-  const lock = new ControlServer({}, createLog("error"));
-  await lock.listen(dataFolder);
-  try {
+  return await withoutDaemon(dataFolder, async () => {
     for (const [kind, name] of [
       ["records", "catalog"],
       ["shards", "shards"],
@@ -68,9 +62,7 @@ export async function withStoredIndex<T>(
     } finally {
       await records.close();
     }
-  } finally {
-    await lock.close();
-  }
+  });
 }
 
 async function load(records: RecordStore): Promise<Catalog> {

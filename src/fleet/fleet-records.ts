@@ -45,7 +45,7 @@ export interface ServerRecord {
 /** What is decided when a fleet is made; what is absent stays, or is the usual. */
 export type FleetShape = Partial<Pick<FleetRecord, "partitions" | "copies">>;
 
-/** An index that becomes that of a new fleet, as it is at one moment. */
+/** An index that becomes that of a new fleet, as it is at one moment. Its rows are read once, some at a time. */
 export interface ImportedIndex {
   readonly position: Position;
   readonly nextRepositoryId: number;
@@ -176,7 +176,7 @@ export class FleetRecords {
         "insert into partition (id, version, flip_id, next_repository_id) values (0, $1, $2, $3)",
         [position.version, position.flipId, nextRepositoryId],
       );
-      // It identifies the version. Its change is never followed: it is not the first one.
+      // The log needs the flip of this version. Nobody follows it: who has no copy misses those before it, and reads the manifest.
       await transaction.query(
         `insert into flip (partition, version, id, epoch, timeline, change) values (0, $1, $2, 0, current_timeline(), '')`,
         [position.version, position.flipId],
@@ -264,7 +264,7 @@ export class FleetRecords {
   }
 }
 
-/** JSON of lists. */
+/** JSON of lists of at most `importedAtOnce` items. */
 function* inParts(items: Iterable<object>): Generator<string, void> {
   let part: string[] = [];
   for (const item of items) {

@@ -596,17 +596,23 @@ function toSharedShard(
   return { name: nameShard(record), kind, record: withoutId(record), tombstones: words };
 }
 
-/** All of an index with one partition. Caller guarantees: all shards are stored as objects. */
+/** All of an index with one partition; its rows can be read once. Caller guarantees: all shards are stored as objects. */
 export function describeIndex(catalog: Catalog): ImportedIndex {
   return {
     position: catalog.position,
     nextRepositoryId: catalog.nextRepositoryId,
-    repositories: [...catalog.repositories()].map(toSharedRepository),
-    shards: [
-      ...catalog.shards().map(({ record, tombstones }) => toSharedShard(record, "text", tombstones)),
-      ...[...catalog.historyShards()].map((record) => toSharedShard(record, "history")),
-    ],
+    repositories: sharedRepositories(catalog),
+    shards: sharedShards(catalog),
   };
+}
+
+function* sharedRepositories(catalog: Catalog): Generator<SharedRepository, void> {
+  for (const repository of catalog.repositories()) yield toSharedRepository(repository);
+}
+
+function* sharedShards(catalog: Catalog): Generator<SharedShard, void> {
+  for (const { record, tombstones } of catalog.shards()) yield toSharedShard(record, "text", tombstones);
+  for (const record of catalog.historyShards()) yield toSharedShard(record, "history");
 }
 
 function toSharedRepository(repository: Repository): SharedRepository {

@@ -1,7 +1,7 @@
 /** The index of a single host becomes that of a fleet: nothing is indexed again, and other nodes get it. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import t, { type Test } from "tap";
+import t from "tap";
 import { fleetStatus, importFleet, joinFleet } from "../../src/cli/run-fleet.js";
 import { ShardStore } from "../../src/store/shard-store.js";
 import type { DaemonProcess } from "../support/daemon.js";
@@ -44,10 +44,6 @@ async function corruptText(data: string, work: () => Promise<void>): Promise<voi
   }
 }
 
-async function rejectsWith(test: Test, work: Promise<unknown>, pattern: RegExp): Promise<void> {
-  await test.rejects(work, { message: pattern });
-}
-
 t.test("a single host becomes the first node of a fleet", { skip: withoutPostgres }, async (test) => {
   const fixtures: GitFixture[] = [];
   const sources = ["one", "two", "three"].map((name) => {
@@ -61,17 +57,17 @@ t.test("a single host becomes the first node of a fleet", { skip: withoutPostgre
   const told: string[] = [];
   const tell = (line: string): void => void told.push(line);
 
-  await rejectsWith(test, importFleet(a.config, tell), /there is nothing to import/);
+  await test.rejects(importFleet(a.config, tell), { message: /there is nothing to import/ });
   const alone = new IndexNode(test, "a", `${a.config}.alone`, a.data);
   const { fleet: _, ...single } = JSON.parse(readFileSync(a.config, "utf8")) as { readonly fleet: object };
   writeFileSync(alone.config, JSON.stringify(single));
   const host = await alone.start();
   await until("all is indexed", async () => (await host.search("needle")).found.length === 6);
   let before = await findMatches(host);
-  await rejectsWith(test, importFleet(a.config, tell), /another trawld is running/);
+  await test.rejects(importFleet(a.config, tell), { message: /another trawld is running/ });
   await host.stop();
 
-  await rejectsWith(test, importFleet(a.config, tell, { partitions: 4 }), /cannot be divided/);
+  await test.rejects(importFleet(a.config, tell, { partitions: 4 }), { message: /cannot be divided/ });
   test.notOk(existsSync(join(a.data, "fleet.json")), "it is still a single host");
 
   await corruptText(a.data, async () => {
@@ -82,10 +78,10 @@ t.test("a single host becomes the first node of a fleet", { skip: withoutPostgre
     server.requests.filter((one) => one.startsWith("PUT") && kinds.test(one)).length;
   // The first object only tries the store.
   server.fail("PUT", { kind: "none" }, { kind: "short" });
-  await rejectsWith(test, importFleet(a.config, tell), /of \d+ bytes came/);
+  await test.rejects(importFleet(a.config, tell), { message: /of \d+ bytes came/ });
   for (const path of server.objects.keys()) if (path.includes("/shard/")) server.objects.delete(path);
   server.fail("PUT", { kind: "none" }, { kind: "none" }, { kind: "status", status: 403, code: "AccessDenied" });
-  await rejectsWith(test, importFleet(a.config, tell), /AccessDenied/);
+  await test.rejects(importFleet(a.config, tell), { message: /AccessDenied/ });
   test.notOk(existsSync(join(a.data, "fleet.json")), "it is still a single host");
   told.length = 0;
   await importFleet(a.config, tell);

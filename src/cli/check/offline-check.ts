@@ -35,12 +35,20 @@ export interface CheckedData {
 export async function checkOffline(dataFolder: string, tell: (fault: string) => void): Promise<CheckedData> {
   if (!existsSync(join(dataFolder, "version")))
     throw new TrawlError("not-found", `${dataFolder} is not a data directory of trawld`);
+  return await withoutDaemon(dataFolder, () => new OfflineCheck(dataFolder, tell).run());
+}
+
+/**
+ * Does work on a data directory that exists, while no daemon can use it. Throws `conflict` if a daemon is running with it, and
+ * `format-version` if this program does not support it.
+ */
+export async function withoutDaemon<T>(dataFolder: string, work: () => Promise<T>): Promise<T> {
   requireDataVersion(dataFolder);
-  // The control socket is the lock: no daemon starts while the check is reading.
+  // The control socket is the lock.
   const lock = new ControlServer({}, createLog("error"));
   await lock.listen(dataFolder);
   try {
-    return await new OfflineCheck(dataFolder, tell).run();
+    return await work();
   } finally {
     await lock.close();
   }
