@@ -114,7 +114,7 @@ export const schema: readonly Migration[] = [
   {
     number: 6,
     neededFrom: 2,
-    // Null until a program says it that knows of it.
+    // Null as long as the node runs a program that does not report it.
     sql: "alter table copy add column failing boolean",
   },
 ];

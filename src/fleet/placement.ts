@@ -80,7 +80,7 @@ export class Placement {
 
   async #round(): Promise<void> {
     const { node } = this.#services;
-    // Nothing is known of the database yet; or this node was replaced, and others plan, who wait for the lease as long as it is prolonged.
+    // Either nothing is known of the database yet, or this node was replaced: then others plan, once the lease is given back.
     if (!node.isNode) return this.#release();
     await this.#report();
     if (await this.#mayPlan()) await this.#plan();

@@ -173,8 +173,8 @@ export class Replica {
         `this node does not have this part of the index (partition ${partition}): \`trawl fleet status\` says which nodes have it`,
       );
     const { holder } = this.#services.leases;
-    // What keeps it from following others is no reason; what keeps it from looking is.
-    const isFailing = this.#problems.has(one) || (this.#problems.size === 0 && this.#failure !== "");
+    // With problems of single partitions, those of others are no reason.
+    const isFailing = this.#problems.size > 0 ? this.#problems.has(one) : this.#failure !== "";
     return refuseChange(one.holder, holder, one.manifest.isOwner, isFailing);
   }
 

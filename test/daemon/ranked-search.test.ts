@@ -147,7 +147,7 @@ t.test("ranked searches", { timeout: 3_600_000 }, async (t) => {
 
 t.test("names of repositories come before texts, whichever are found sooner", async (t) => {
   const daemon = daemons[0]!;
-  // The main thread looks up so many words in names for longer than a search thread looks for a text.
+  // To look up so many words in names takes the main thread longer than a search thread needs to find a text.
   const words = Array.from({ length: 900 }, (_, i) => `q${i}`).join(" or ");
   // The second one is not ranked, because its parts have limits of their own.
   const limited = ["wide count:3", "(wide count:3) or (beta count:5)"];

@@ -19,7 +19,7 @@ export type S3Fault =
   /** A byte, and another one, and so on, without an end. */
   | { readonly kind: "trickle" }
   | { readonly kind: "reset" }
-  /** Nothing: a later one fails. */
+  /** The request is answered as usual, so that a later one fails. */
   | { readonly kind: "none" };
 
 const accessKey = "test-key";

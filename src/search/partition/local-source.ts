@@ -298,7 +298,7 @@ export class LocalSource implements SearchSource {
     if (this.#isOver) return;
     if (this.#root.order !== undefined) return this.#searchInOrder(this.#root.order);
     const repositories = this.#sendRepositories();
-    // What a limit leaves to texts must not depend on which of them is faster.
+    // Otherwise it would be chance which of them a limit leaves.
     if (isShared(this.#search.limits)) {
       await repositories;
       if (this.#isOver) return;

@@ -179,7 +179,7 @@ async function listen(t: Test, serve: (socket: Socket) => void): Promise<string>
 }
 
 t.test("a fetch from a hostile remote ends in bounded time, and does not change the mirror", { jobs: 3 }, async (t) => {
-  // A remote that is starved of processor time for seconds is not what is tested where it is not to be silent.
+  // Only two of the remotes are silent on purpose. The others may be starved of processor time for seconds.
   const bounds = {
     silenceMs: 20_000,
     fetchTimeoutMs: 60_000,

@@ -119,7 +119,7 @@ t.test(
     });
     far.receive(leaf);
     near.receive({
-      // Its state is also said whenever some time has passed.
+      // The leaf also sends its state from time to time.
       frame: ({ head }) => {
         if (head["kind"] !== "state") turns.push(head["kind"] === "turn" ? head["at"] : head["kind"]);
       },
