@@ -11,7 +11,7 @@ import { IndexNode, makeIndexSite } from "../support/index-node.js";
 import { readMirror } from "../support/mirror-readings.js";
 import { withoutPostgres } from "../support/postgres.js";
 import { shared } from "../support/shared.js";
-import { becomes, until } from "../support/waiting.js";
+import { becomes, comesToMatch, until } from "../support/waiting.js";
 
 const skip = withoutPostgres;
 const partitionCount = 3;
@@ -157,9 +157,12 @@ t.test("three nodes divide three partitions, and each finds everything", { skip 
       return found.every((one) => one.length >= names.length && isDeepStrictEqual(one, found[0]));
     });
   }
-  t.match(await runCommand("fleet", "status", "--config", first.config), {
-    out: /^fleet test: 3 nodes, 3 partitions, 2 copies of each, .*\n(?:.*\n)*a {2}up, fetches and indexes 1 of 2 partitions {2}has everything/,
-  });
+  await comesToMatch(
+    t,
+    async () => (await runCommand("fleet", "status", "--config", first.config)).out,
+    /^fleet test: 3 nodes, 3 partitions, 2 copies of each, .*\n(?:.*\n)*a {2}up, fetches and indexes 1 of 2 partitions {2}has everything/,
+    "the status shows it",
+  );
 });
 
 t.test("what is committed is indexed by the owner of its partition, and found at all nodes", { skip }, async (t) => {

@@ -13,7 +13,7 @@ import { withoutPostgres } from "../support/postgres.js";
 import { removeFolder } from "../support/remove-folder.js";
 import type { S3Server } from "../support/s3-server.js";
 import { shared } from "../support/shared.js";
-import { becomes, until } from "../support/waiting.js";
+import { becomes, comesToMatch, until } from "../support/waiting.js";
 
 class Node extends IndexNode {
   async found(query: string): Promise<string> {
@@ -172,7 +172,7 @@ t.test(
     const [follower] = await fleet.others();
     await t.rejects(follower.running.sync("host/one"), new RegExp(`node ${owner.name} changes the index`));
     await t.rejects(follower.running.add("host/x", "/nowhere"), /changes the index at this moment/);
-    t.match((await fleet.status()).owner, owner.name);
+    await becomes(t, async () => (await fleet.status()).owner, owner.name, "the status names it");
   },
 );
 
@@ -188,9 +188,12 @@ t.test("an owner that is drained hands over first, and answers searches", { skip
   fleet.commit("drained.txt", "needle drained\n");
   await fleet.sync();
   for (const node of fleet.nodes) await becomes(t, () => node.found("drained"), "host/one:drained.txt:1", node.name);
-  t.match(await runCommand("fleet", "status", "--config", owner.config), {
-    out: new RegExp(`\\n${owner.name}  up, follows, draining  `),
-  });
+  await comesToMatch(
+    t,
+    () => fleetStatus(owner.config, false),
+    new RegExp(`\\n${owner.name}  up, follows, draining  `),
+    "the status shows it",
+  );
   t.match(await drain(owner.name, "--undo"), { exitCode: 0, out: /may fetch and index again/ });
   t.equal((await fleet.owner())?.name, next.name, "the owner stays");
 });
@@ -236,8 +239,8 @@ t.test("an object with other bytes is never applied, and the status names it", {
     (await fleet.status()).nodes.find(({ name }) => name === late.name)?.failure ?? "";
   const hasFailed = (): boolean => late.running.log.some(({ error }) => /other bytes came/.test(String(error)));
   await until("the node says why it does not follow", hasFailed);
-  await until("it has told the others", async () => (await failure()) !== "", undefined, 500);
-  t.match(await failure(), /object (?:shard|history)\/[0-9a-f]{2}\/[0-9a-f]{64} cannot be read/);
+  const named = /object (?:shard|history)\/[0-9a-f]{2}\/[0-9a-f]{64} cannot be read/;
+  await comesToMatch(t, failure, named, "it has told the others");
   t.equal(await late.found("five"), "", "nothing of it is found");
   const headers = { authorization: `token ${await late.running.addToken("admin")}` };
   const isTaken = async (): Promise<number> =>

@@ -47,6 +47,23 @@ export async function within<T>(promise: Promise<T>, what: string, waitMs: numbe
 
 /** Asserts that `get` returns `expected`, immediately or after a while. */
 export async function becomes<T>(t: Test, get: () => Promise<T> | T, expected: T, what: string): Promise<void> {
-  await until(what, async () => isDeepStrictEqual(await get(), expected)).catch(() => undefined);
-  t.same(await get(), expected, what);
+  t.same(await firstThat(get, (value) => isDeepStrictEqual(value, expected), what), expected, what);
+}
+
+/** Asserts that what `get` returns matches `pattern`, immediately or after a while. */
+export async function comesToMatch(t: Test, get: () => Promise<string>, pattern: RegExp, what: string): Promise<void> {
+  t.match(await firstThat(get, (value) => pattern.test(value), what), pattern, what);
+}
+
+/** The first value for which `holds`: what comes after it may be another one. What there is in the end if none comes in time. */
+async function firstThat<T>(get: () => Promise<T> | T, holds: (value: T) => boolean, what: string): Promise<T> {
+  const found: T[] = [];
+  const look = async (): Promise<boolean> => {
+    const value = await get();
+    if (holds(value)) found.push(value);
+    return found.length > 0;
+  };
+  await until(what, look).catch(() => undefined);
+  const [value = await get()] = found;
+  return value;
 }
