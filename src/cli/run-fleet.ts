@@ -15,7 +15,9 @@ import {
   type DirectoryIdentity,
   findForeign,
   readIdentityFile,
+  readImportFile,
   removeIdentityFile,
+  removeImportFile,
   writeIdentityFile,
 } from "../fleet/node-identity.js";
 import { aliveLeases, type PartitionPlace, PlanRecords } from "../fleet/plan-records.js";
@@ -98,19 +100,21 @@ export function importFleet(
     const objects = openObjects({ ...found, limits: usualObjectLimits });
     const { withStoredIndex } = await import("./import-index.js");
     await withStoredIndex(data, objects, print, async (catalog) => {
-      const made = await records.import(fleet.id, fleet.node, describeIndex(catalog));
+      const node = await inFolder(data, () => readImportFile(data));
+      const made = await records.import(fleet.id, { id: node, name: fleet.node }, describeIndex(catalog));
       // From here on the daemon is a node.
-      await inFolder(data, () =>
-        writeIdentityFile(data, {
-          fleet: made.fleet.id,
-          node: made.node,
+      await inFolder(data, async () => {
+        await writeIdentityFile(data, {
+          fleet: made.id,
+          node,
           name: fleet.node,
-          partitions: made.fleet.partitions,
+          partitions: made.partitions,
           seen: database.timeline,
-        }),
-      );
+        });
+        await removeImportFile(data);
+      });
       print(
-        `the fleet ${made.fleet.name} has the index of ${data}, and node ${fleet.node}; start it with \`trawl serve --config ${visible(configFile)}\``,
+        `the fleet ${made.name} has the index of ${data}, and node ${fleet.node}; start it with \`trawl serve --config ${visible(configFile)}\``,
       );
     });
   });
@@ -171,9 +175,9 @@ function requireEmpty(data: string, known: DirectoryIdentity | undefined): void 
   );
 }
 
-async function inFolder(data: string, work: () => Promise<void>): Promise<void> {
+async function inFolder<T>(data: string, work: () => Promise<T>): Promise<T> {
   try {
-    await work();
+    return await work();
   } catch (error) {
     if (error instanceof TrawlError) throw error;
     throw new TrawlError("storage", `cannot use ${data} as data directory: ${folderProblem(error)}`, { cause: error });

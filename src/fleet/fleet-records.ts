@@ -135,16 +135,16 @@ export class FleetRecords {
   }
 
   /**
-   * Makes the fleet with one partition, which has this index, and its first node; all of it or nothing. Resolves with the fleet and the id of the
-   * node. What an earlier attempt has made of the same index stays, and what no node has used is made anew. Throws `conflict` if the database has anything else.
+   * Makes the fleet with one partition, which has this index, and its first node; all of it or nothing. What an earlier attempt for the same node
+   * has made of the same index stays, and is made anew if that node has never run. Throws `conflict` if the database has anything else.
    */
   async import(
     name: string,
-    node: string,
+    node: { readonly id: string; readonly name: string },
     index: ImportedIndex,
-  ): Promise<{ readonly fleet: FleetRecord; readonly node: string }> {
+  ): Promise<FleetRecord> {
     const { position, nextRepositoryId, repositories, shards } = index;
-    const made = await this.#database.transaction(async (transaction) => {
+    await this.#database.transaction(async (transaction) => {
       await transaction.query("insert into fleet (id, name) values ($1, $2) on conflict do nothing", [
         randomUUID(),
         name,
@@ -157,12 +157,11 @@ export class FleetRecords {
       const parts = await transaction.query("select flip_id, epoch = 0 as is_new from partition order by id limit 2");
       const [first] = members;
       const [partition] = parts;
-      const isOurs = found?.["name"] === name && found["partitions"] === 1 && members.length <= 1 && parts.length <= 1;
-      if (isOurs && first?.["name"] === node && partition?.["flip_id"] === position.flipId) return String(first["id"]);
-      const isUnused =
-        (first === undefined || (first["name"] === node && first["is_new"] === true)) &&
-        partition?.["is_new"] !== false;
-      if (!isOurs || !isUnused)
+      const isAlone = found?.["name"] === name && found["partitions"] === 1 && members.length <= 1 && parts.length <= 1;
+      const isOurs = isAlone && first?.["id"] === node.id && first["name"] === node.name;
+      if (isOurs && partition?.["flip_id"] === position.flipId) return;
+      const isUnused = (first === undefined || (isOurs && first["is_new"] === true)) && partition?.["is_new"] !== false;
+      if (!isAlone || !isUnused)
         throw new TrawlError(
           "conflict",
           "the database has a fleet already, with another index: use an empty one, or `trawl fleet join` with an empty data directory",
@@ -170,8 +169,7 @@ export class FleetRecords {
       // An earlier import ended before the directory knew of it, and the single host went on: nobody has used what it made.
       for (const table of ["flip", "shard", "repository", "partition", "node"])
         await transaction.query(`delete from ${table}`);
-      const id = randomUUID();
-      await transaction.query("insert into node (id, name) values ($1, $2)", [id, node]);
+      await transaction.query("insert into node (id, name) values ($1, $2)", [node.id, node.name]);
       await transaction.query(
         "insert into partition (id, version, flip_id, next_repository_id) values (0, $1, $2, $3)",
         [position.version, position.flipId, nextRepositoryId],
@@ -194,9 +192,8 @@ export class FleetRecords {
            from json_to_recordset($1::json) as s(name text, kind text, record text, tombstones text)`,
           [rows, position.version],
         );
-      return id;
     });
-    return { fleet: await this.require(name), node: made };
+    return await this.require(name);
   }
 
   /** Adds a node. Throws `conflict` if there is one with this name, unless it is to be replaced and was not heard of for a while. */

@@ -1,5 +1,6 @@
+import { randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
-import { unlink } from "node:fs/promises";
+import { rm, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import { isObject } from "../base/is-object.js";
@@ -49,6 +50,34 @@ function isPartitionCount(count: unknown): boolean {
 
 export function writeIdentityFile(dataFolder: string, identity: DirectoryIdentity): Promise<void> {
   return replaceFile(identityPath(dataFolder), `${JSON.stringify(identity, null, 1)}\n`);
+}
+
+/**
+ * The node that an import makes of a directory (a UUID): the same one until the directory is that node, so that an attempt that was
+ * interrupted is known from that of another host. Throws `storage` for a file that cannot be read.
+ */
+export async function readImportFile(dataFolder: string): Promise<string> {
+  const path = importPath(dataFolder);
+  let text = "";
+  try {
+    text = readFileSync(path, "utf8").trim();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT")
+      throw new TrawlError("storage", `cannot read ${path}: ${errorMessage(error)}`, { cause: error });
+    const made = randomUUID();
+    await replaceFile(path, `${made}\n`);
+    return made;
+  }
+  if (/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)) return text;
+  throw new TrawlError("storage", `${path} does not say which node this becomes: delete it, and use an empty database`);
+}
+
+export function removeImportFile(dataFolder: string): Promise<void> {
+  return rm(importPath(dataFolder), { force: true });
+}
+
+function importPath(dataFolder: string): string {
+  return join(dataFolder, "fleet-import");
 }
 
 export function removeIdentityFile(dataFolder: string): Promise<void> {

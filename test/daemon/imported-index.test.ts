@@ -1,10 +1,10 @@
 /** The index of a single host becomes that of a fleet: nothing is indexed again, and other nodes get it. */
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import t from "tap";
-import { fleetStatus, importFleet, joinFleet } from "../../src/cli/run-fleet.js";
+import { fleetStatus, importFleet, joinFleet, withFleet } from "../../src/cli/run-fleet.js";
 import { ShardStore } from "../../src/store/shard-store.js";
-import type { DaemonProcess } from "../support/daemon.js";
+import { type DaemonProcess, dataDirectory, runCommandWith } from "../support/daemon.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { IndexNode, makeIndexSite } from "../support/index-node.js";
 import { withoutPostgres } from "../support/postgres.js";
@@ -42,6 +42,28 @@ async function corruptText(data: string, work: () => Promise<void>): Promise<voi
   } finally {
     await store.close();
   }
+}
+
+/** Makes a directory as it is if the import was killed between the database and the directory. */
+function takeBack(data: string): void {
+  const identity = join(data, "fleet.json");
+  const { node } = JSON.parse(readFileSync(identity, "utf8")) as { readonly node: string };
+  writeFileSync(join(data, "fleet-import"), `${node}\n`);
+  rmSync(identity);
+}
+
+/** Begins an import in a process of its own, and kills it as soon as it has come to where `isThere` says. */
+async function killImport(config: string, folder: string, isThere: () => Promise<boolean> | boolean): Promise<void> {
+  const pidFile = join(folder, "import.pid");
+  rmSync(pidFile, { force: true });
+  const wrapper = ["sh", "-c", `echo $$ > ${pidFile}.new; mv ${pidFile}.new ${pidFile}; exec "$@"`, "sh"];
+  const ends = runCommandWith("", ["fleet", "init", "--import", "--config", config], {}, wrapper);
+  let hasEnded = false;
+  void ends.then(() => (hasEnded = true));
+  await until("the import is there", async () => hasEnded || (existsSync(pidFile) && (await isThere())));
+  if (!hasEnded) process.kill(Number(readFileSync(pidFile, "utf8")), "SIGKILL");
+  const { exitCode, err } = await ends;
+  if (exitCode !== "SIGKILL") throw new RangeError(`the import ended with ${exitCode}: ${err}`);
 }
 
 t.test("a single host becomes the first node of a fleet", { skip: withoutPostgres }, async (test) => {
@@ -83,18 +105,46 @@ t.test("a single host becomes the first node of a fleet", { skip: withoutPostgre
   server.fail("PUT", { kind: "none" }, { kind: "none" }, { kind: "status", status: 403, code: "AccessDenied" });
   await test.rejects(importFleet(a.config, tell), { message: /AccessDenied/ });
   test.notOk(existsSync(join(a.data, "fleet.json")), "it is still a single host");
+  // Killed while it tries the store, at the first object, at a later one, and within the transaction.
+  for (const answered of [0, 1, 3]) {
+    const asked = puts(/PUT/) + answered + 1;
+    server.fail("PUT", ...Array.from({ length: answered }, () => ({ kind: "none" }) as const), { kind: "silence" });
+    await killImport(a.config, dirname(a.config), () => puts(/PUT/) === asked);
+    test.notOk(existsSync(join(a.data, "fleet.json")), `killed at object ${answered}`);
+    for (const path of server.objects.keys()) if (path.includes("/shard/")) server.objects.delete(path);
+  }
+  await withFleet(a.config, (database) =>
+    database.transaction(async (transaction) => {
+      await transaction.query("lock table fleet in access exclusive mode");
+      const isWaiting = "select 1 from pg_locks where relation = 'fleet'::regclass and not granted";
+      await killImport(a.config, dirname(a.config), async () => (await transaction.query(isWaiting)).length > 0);
+    }),
+  );
+  await test.rejects(fleetStatus(a.config, false), { message: /has no fleet yet/ }, "there is none of it");
+  const interrupted = await alone.start();
+  test.same(await findMatches(interrupted), before, "a single host whose import was killed answers as before");
+  await interrupted.stop();
   told.length = 0;
   await importFleet(a.config, tell);
   test.match(told[0], /stored \d+ of \d+ shards/);
   const stored = puts();
-  // As if the process had been killed between the database and the directory.
-  rmSync(join(a.data, "fleet.json"), { force: true });
+  takeBack(a.data);
   const again = await alone.start();
   test.same(await findMatches(again), before, "a single host that was interrupted answers as before");
   await again.stop();
   await importFleet(a.config, tell);
   test.equal(puts(), stored, "what is stored is not stored again");
-  rmSync(join(a.data, "fleet.json"), { force: true });
+  // Another host whose configuration has the same names.
+  const other = dataDirectory(test);
+  cpSync(a.data, other, { recursive: true });
+  rmSync(join(other, "fleet.json"));
+  const otherConfig = `${a.config}.other`;
+  writeFileSync(otherConfig, JSON.stringify({ ...JSON.parse(readFileSync(a.config, "utf8")), data: other }));
+  const members = await fleetStatus(a.config, true);
+  await test.rejects(importFleet(otherConfig, tell), { code: "conflict", message: /has a fleet already/ });
+  test.notOk(existsSync(join(other, "fleet.json")));
+  test.equal(await fleetStatus(a.config, true), members, "the fleet of the first host stays, which has not run yet");
+  takeBack(a.data);
   // What no node has used is made anew.
   const changing = await alone.start();
   fixtures[0]?.commit({ branch: "main", files: { "c.txt": "needle more\n" } });
