@@ -66,4 +66,18 @@ export function addFleet(program: Command): void {
       const { drainNode } = await import("./run-fleet.js");
       await drainNode(config, node, { waitSeconds: wait, isUndone: undo }, print);
     });
+  fleet
+    .command("leave")
+    .addOption(configOption())
+    .addOption(
+      new Option("--wait <seconds>", "how long to wait until other nodes fetch and index what it did")
+        .default(60)
+        .argParser(wholeNumber(0, 3_600)),
+    )
+    .option("--without-database", "the database of the fleet is lost: do not ask it", false)
+    .description("Make the data directory of this node, which must be stopped, that of a single host with its index.")
+    .action(async ({ config, wait, withoutDatabase }: { config: string; wait: number; withoutDatabase: boolean }) => {
+      const { leaveFleet } = await import("./run-fleet.js");
+      await leaveFleet(config, { withoutDatabase, waitSeconds: wait }, print);
+    });
 }

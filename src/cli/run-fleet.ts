@@ -158,6 +158,81 @@ export function joinFleet(configFile: string, replaces: boolean, print: Print): 
 }
 
 /** Throws `conflict` unless a node can begin with this directory, which may be missing. */
+/** How a node leaves its fleet. */
+export interface LeaveOptions {
+  /** Its database is lost: what others have is not asked for. */
+  readonly withoutDatabase: boolean;
+  /** How long others may take to fetch and index what it did. */
+  readonly waitSeconds: number;
+}
+
+/**
+ * Makes the directory of a node that does not run that of a single host, with the index that it has; what it lacks a single host fetches and indexes.
+ * It may be repeated until it has ended. Throws `conflict` if the node has not all partitions, or is still needed.
+ */
+export function leaveFleet(
+  configFile: string,
+  { withoutDatabase, waitSeconds }: LeaveOptions,
+  print: Print,
+): Promise<void> {
+  return withFleet(configFile, async (database, records, { fleet, data }) => {
+    const known = existsSync(data) ? readIdentityFile(data) : undefined;
+    if (known === undefined)
+      throw new TrawlError("conflict", `${data} is not that of a node of a fleet: there is nothing to leave`);
+    const { withoutDaemon } = await import("./check/offline-check.js");
+    await withoutDaemon(data, async () => {
+      if (!withoutDatabase) {
+        await requireLeaving(new PlanRecords(database), records, known, fleet.id, waitSeconds);
+        await inFolder(data, () => writeIdentityFile(data, { ...known, isLeaving: true }));
+        await records.leave(known.node);
+      }
+      const { joinPartitions } = await import("./import-index.js");
+      await joinPartitions(data, known.partitions ?? 1);
+      await inFolder(data, () => removeIdentityFile(data));
+    });
+    print(
+      `${data} is that of a single host: remove fleet from ${visible(configFile)} and start it, or make it the first node of another fleet with \`trawl fleet init --import\``,
+    );
+  });
+}
+
+/** Throws `conflict` if this node cannot be a single host, or the fleet needs it. */
+async function requireLeaving(
+  plans: PlanRecords,
+  records: FleetRecords,
+  { fleet, node, name, isLeaving }: DirectoryIdentity,
+  fleetName: string,
+  waitSeconds: number,
+): Promise<void> {
+  const nodes = (await records.require(fleetName)).id === fleet ? await records.nodes() : [];
+  if (!nodes.some(({ id }) => id === node)) {
+    if (isLeaving === true) return;
+    throw new TrawlError(
+      "conflict",
+      `the database has no such node ${name}, which was replaced, or is of another fleet: see \`trawl fleet status\``,
+    );
+  }
+  const isReady = ({ copies }: PartitionPlace): boolean =>
+    copies.some((copy) => copy.node === name && copy.state !== "loading");
+  const deadline = monotonicMs() + waitSeconds * 1000;
+  for (;;) {
+    const places = await plans.places();
+    const lacking = places.filter((place) => !isReady(place)).map(({ id }) => id);
+    if (lacking.length > 0)
+      throw new TrawlError(
+        "conflict",
+        `node ${name} has no copy of ${places.length === 1 ? "the index" : `partitions ${nameSome(lacking)}`}, which a single host needs: give each node a copy of each with \`trawl fleet init --copies 0\`, and wait until \`trawl fleet status\` says that it has everything`,
+      );
+    if (nodes.length === 1 || places.every((place) => canDoWithout(place, name, places.length > 1))) return;
+    if (monotonicMs() >= deadline)
+      throw new TrawlError(
+        "conflict",
+        `no other node fetches and indexes what node ${name} did after ${waitSeconds} s: see \`trawl fleet status\`, and try again`,
+      );
+    await sleep(drainPollMs);
+  }
+}
+
 function requireEmpty(data: string, known: DirectoryIdentity | undefined): void {
   const name = existsSync(data) ? findForeign(data) : undefined;
   if (name === undefined) return;
@@ -244,12 +319,10 @@ function describePartitions(
   const orphans = partitions.filter(({ owner }) => owner === "").map(({ id }) => id);
   const lost = partitions.filter((one) => one.copies.every(({ state }) => state === "loading")).map(({ id }) => id);
   const each = copies === 0 ? "a copy of each at each node" : `${copies} ${copies === 1 ? "copy" : "copies"} of each`;
-  const name = (numbers: readonly number[]): string =>
-    numbers.slice(0, namedMax).join(", ") + (numbers.length > namedMax ? ` and ${numbers.length - namedMax} more` : "");
   return [
     `fleet ${fleet}: ${nodes.length} nodes, ${partitions.length} partitions, ${each}, ${version} changes`,
-    ...(orphans.length === 0 ? [] : [`nobody fetches and indexes partitions ${name(orphans)}`]),
-    ...(lost.length === 0 ? [] : [`no node can search partitions ${name(lost)} yet`]),
+    ...(orphans.length === 0 ? [] : [`nobody fetches and indexes partitions ${nameSome(orphans)}`]),
+    ...(lost.length === 0 ? [] : [`no node can search partitions ${nameSome(lost)} yet`]),
     ...nodes.map((node) => {
       const held = partitions.flatMap(({ version: last, ...one }) =>
         one.copies.filter((copy) => copy.node === node.name).map((copy) => ({ ...copy, last })),
@@ -261,6 +334,12 @@ function describePartitions(
       return describeNode(node, does, behind, aliveMs);
     }),
   ];
+}
+
+function nameSome(numbers: readonly number[]): string {
+  return (
+    numbers.slice(0, namedMax).join(", ") + (numbers.length > namedMax ? ` and ${numbers.length - namedMax} more` : "")
+  );
 }
 
 const namedMax = 10;

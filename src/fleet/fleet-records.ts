@@ -217,6 +217,11 @@ export class FleetRecords {
     });
   }
 
+  /** Removes a node, with all that is planned for it. What it holds ends by itself. */
+  async leave(id: string): Promise<void> {
+    await this.#database.query("delete from node where id = $1", [id]);
+  }
+
   /** Tells of this node. Resolves with false if it is not in the fleet any more. `address` is where others reach it, "" if they need not. */
   async beat(id: string, program: string, version: number, failure: string, address = ""): Promise<boolean> {
     const rows = await this.#database.query(

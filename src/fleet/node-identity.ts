@@ -18,6 +18,8 @@ export interface DirectoryIdentity {
   readonly partitions?: number | undefined;
   /** The database that it has seen last; undefined before it has started. */
   readonly seen?: Timeline | undefined;
+  /** It is to be the directory of a single host: `trawl fleet leave` was ended before it was. */
+  readonly isLeaving?: boolean | undefined;
 }
 
 function identityPath(dataFolder: string): string {

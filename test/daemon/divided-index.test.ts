@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import t from "tap";
 import { Partitions } from "../../src/catalog/partitions.js";
-import { fleetStatus, initFleet, joinFleet } from "../../src/cli/run-fleet.js";
+import { fleetStatus, initFleet, joinFleet, leaveFleet } from "../../src/cli/run-fleet.js";
 import type { PartitionPlace } from "../../src/fleet/plan-records.js";
 import { type Answer, changesSince, receiptOf, search, Watching } from "../support/changes.js";
 import { runCommand } from "../support/daemon.js";
@@ -336,4 +336,37 @@ t.test("a stream hears of all partitions, also of one that is taken over", { ski
   await until("the new owner tells it", () => isDeepStrictEqual(cameIn(stream.answer), [...told].sort()));
   await until("to whom waits only for it", () => narrow.answer.changes.length > 0);
   t.same([cameIn(narrow.answer), narrow.answer.error, stream.answer.error], [told.slice(-1), "", ""]);
+});
+
+t.test("a node that has everything leaves, and is a single host", { skip }, async (t) => {
+  const fleet = await site();
+  const [node] = fleet.running;
+  if (node === undefined) throw new RangeError("there are nodes");
+  const leave = (): Promise<void> =>
+    leaveFleet(node.config, { withoutDatabase: false, waitSeconds: 120 }, () => undefined);
+  const others = fleet.nodes.filter((one) => one !== node);
+  await node.stop();
+  await t.rejects(leave(), { code: "conflict", message: /has no copy of partitions \d/ });
+  await t.rejects(node.startAlone(), /is the data directory of a node of a fleet/);
+  await node.start();
+  await initFleet(node.config, () => undefined, { copies: 0 });
+  await until("it has a copy of each", async () =>
+    (await fleet.places()).every(({ copies }) =>
+      copies.some((copy) => copy.node === node.name && copy.state === "ready"),
+    ),
+  );
+  await node.stop();
+  const changes = await node.readChanges();
+  await leave();
+  const single = await node.startAlone();
+  t.equal(await node.found("needle"), all, "it has everything");
+  await until("it has all mirrors", async () => {
+    const answers = await Promise.all(names.map((name) => single.get(`/${name}/-/raw/a.txt`)));
+    return answers.every(({ status }) => status === 200);
+  });
+  await node.stop();
+  t.same(await node.readChanges(), changes, "nothing was indexed again");
+  for (const other of others.filter(({ daemon }) => daemon !== undefined))
+    await becomes(t, () => other.found("needle"), all, `${other.name} goes on`);
+  t.notMatch(await fleetStatus(node.config, false), new RegExp(`^${node.name}  `, "m"));
 });

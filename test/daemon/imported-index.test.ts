@@ -2,13 +2,13 @@
 import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import t from "tap";
-import { fleetStatus, importFleet, joinFleet, withFleet } from "../../src/cli/run-fleet.js";
+import { fleetStatus, importFleet, joinFleet, leaveFleet, withFleet } from "../../src/cli/run-fleet.js";
 import { ShardStore } from "../../src/store/shard-store.js";
 import { type DaemonProcess, dataDirectory, runCommandWith } from "../support/daemon.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { IndexNode, makeIndexSite } from "../support/index-node.js";
 import { withoutPostgres } from "../support/postgres.js";
-import { until } from "../support/waiting.js";
+import { comesToMatch, until } from "../support/waiting.js";
 
 const queries = ["needle", "type:repo host", "file:b.txt", "select:repo needle"];
 
@@ -43,6 +43,8 @@ async function corruptText(data: string, work: () => Promise<void>): Promise<voi
     await store.close();
   }
 }
+
+const usual = { withoutDatabase: false, waitSeconds: 120 };
 
 /** Makes a directory as it is if the import was killed between the database and the directory. */
 function takeBack(data: string): void {
@@ -165,9 +167,47 @@ t.test("a single host becomes the first node of a fleet", { skip: withoutPostgre
   const { version } = JSON.parse(await fleetStatus(a.config, true)) as { readonly version: number };
   await joinFleet(b.config, false, tell);
   const second = await b.start();
-  await until("the second node has all", async () => (await second.search("needle")).found.length === count);
+  // Before that it asks the first one.
+  await comesToMatch(test, () => fleetStatus(a.config, false), /^b {2}up, follows {2}has everything/m, "it has a copy");
+  test.equal((await second.search("needle")).found.length, count);
   test.same(await findMatches(second), before, "the node that has joined answers as the host did");
   // The history of the last commit may be indexed by the node.
   test.equal(puts(/shard/), putsBefore, "nothing was indexed again");
   test.ok(version >= 2);
+
+  // The way back, of a node that has no mirrors and of one that has.
+  await test.rejects(leaveFleet(b.config, usual, tell), { code: "conflict", message: /another trawld is running/ });
+  const elsewhere = `${a.config}.lost`;
+  writeFileSync(elsewhere, readFileSync(a.config, "utf8").replace(/host=[^&"]*/, "host=/nonexistent"));
+  for (const [node, other] of [
+    [b, a],
+    [a, b],
+  ] as const) {
+    await node.stop();
+    await test.rejects(node.startAlone(), /is the data directory of a node of a fleet, and fleet.database is missing/);
+    const changes = await node.readChanges();
+    if (node === b) {
+      await withFleet(a.config, async (database) => {
+        await database.query("update copy set state = 'loading' where node = (select id from node where name = 'b')");
+        await test.rejects(leaveFleet(b.config, usual, tell), {
+          code: "conflict",
+          message: /has no copy of the index/,
+        });
+        await database.query("update copy set state = 'ready' where state = 'loading'");
+      });
+      await leaveFleet(b.config, usual, tell);
+      test.match(await fleetStatus(a.config, false), /^fleet test: 1 nodes|^a {2}up, fetches and indexes/m);
+    } else {
+      await test.rejects(leaveFleet(elsewhere, usual, tell), /cannot connect|ENOENT/);
+      await leaveFleet(elsewhere, { ...usual, withoutDatabase: true }, tell);
+    }
+    test.notOk(existsSync(join(node.data, "fleet.json")));
+    await test.rejects(leaveFleet(node.config, usual, tell), { message: /there is nothing to leave/ });
+    if (node === b) await test.rejects(node.start(), /has not joined the fleet/);
+    const single = await node.startAlone();
+    await until("it has its mirrors", async () => (await single.get("/host/one/-/raw/a.txt")).status === 200);
+    test.same(await findMatches(single), before, `${node.name} answers as before, and ${other.name} is not asked`);
+    await node.stop();
+    test.same(await node.readChanges(), changes, "nothing was indexed again");
+  }
 });

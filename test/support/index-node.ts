@@ -1,8 +1,10 @@
 /** Nodes of a fleet with a database, which can be ended and started again. */
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { readRepositories } from "../../src/catalog/catalog-records.js";
 import { withFleet } from "../../src/cli/run-fleet.js";
+import { RecordStore } from "../../src/store/record-store.js";
 import { dataDirectory, type DaemonProcess, testDaemon, textsOnly } from "./daemon.js";
 import { TestAuthority } from "./fleet-site.js";
 import { PostgresServer } from "./postgres.js";
@@ -29,6 +31,30 @@ export class IndexNode {
   async start(): Promise<DaemonProcess> {
     this.daemon = await testDaemon(this.owner, ["--config", this.config, ...textsOnly.slice(0, 2)], this.data);
     return this.daemon;
+  }
+
+  /** Starts a daemon with its data directory as a single host. */
+  async startAlone(): Promise<DaemonProcess> {
+    const config = `${this.config}.alone`;
+    const { fleet: _, ...single } = JSON.parse(readFileSync(this.config, "utf8")) as { readonly fleet: object };
+    writeFileSync(config, JSON.stringify(single));
+    this.daemon = await testDaemon(this.owner, ["--config", config, ...textsOnly.slice(0, 2)], this.data);
+    return this.daemon;
+  }
+
+  /** When each repository was indexed, as its data directory says, which no daemon uses. */
+  async readChanges(): Promise<readonly string[]> {
+    const records = new RecordStore(join(this.data, "catalog"));
+    try {
+      return [...readRepositories(records)].flat().map(({ name, lastChanged }) => `${name} ${lastChanged}`);
+    } finally {
+      await records.close();
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.running.stop();
+    this.daemon = undefined;
   }
 
   get running(): DaemonProcess {

@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { TrawlError } from "../../base/errors.js";
 import type { Catalog } from "../../catalog/catalog.js";
 import type { Log } from "../../base/log.js";
@@ -117,12 +119,22 @@ export function warnOfNames(
     );
 }
 
-/** Divides the catalog as that of the fleet is, before it is loaded. */
+/**
+ * Divides the catalog as that of the fleet is, before it is loaded. Throws `conflict` for the directory of a node without its fleet: what a single host
+ * changed in some partition would not be found out by the node.
+ */
 export async function divideCatalog(
   { fleet, data }: Pick<ResolvedOptions, "fleet" | "data">,
   catalog: Pick<Catalog, "divide">,
 ): Promise<void> {
-  if (fleet.database === "") return;
+  if (fleet.database === "") {
+    if (existsSync(join(data, "fleet.json")))
+      throw new TrawlError(
+        "conflict",
+        `${data} is the data directory of a node of a fleet, and fleet.database is missing from the configuration: use \`trawl fleet leave\` with the configuration of the node to make it that of a single host`,
+      );
+    return;
+  }
   const { readIdentityFile } = await import("../../fleet/node-identity.js");
   catalog.divide(readIdentityFile(data)?.partitions ?? 1);
 }
