@@ -34,9 +34,12 @@ import t from "tap";
 
 const timeoutSeconds = 900;
 
-/** Of the time in test/times.json: processors that share a core or a cache are slower, and so is Node 24 than Node 20. */
+/** Of the time in test/times.json, as the machine is at this time: Node 24 is slower than Node 20, in some more than in others. */
 const budgetFactor = 3;
 const budgetSecondsMin = 20;
+
+/** So many files tell how fast the machine is. */
+const paceFilesMin = 100;
 
 /** What takes longer is not run by `make test-fast`. */
 const fastSecondsMax = 3;
@@ -97,13 +100,25 @@ const measured = Object.fromEntries(
 );
 writeFileSync(measuredFile, `${JSON.stringify({ ...times, ...measured }, undefined, 1)}\n`);
 t.test("each file stays within its budget of processor time", async (t) => {
+  const pace = findPace();
   for (const [name, seconds] of Object.entries(measured)) {
-    const budgetSeconds = Math.max(budgetSecondsMin, budgetFactor * (shipped[name] ?? 0));
+    const budgetSeconds = Math.max(budgetSecondsMin, budgetFactor * pace * (shipped[name] ?? 0));
     if (seconds > budgetSeconds)
-      t.fail(`${name} took ${seconds} s on a processor, more than ${budgetSeconds}: see test/times.json`);
+      t.fail(`${name} took ${seconds} s on a processor, more than ${Math.round(budgetSeconds)}: see test/times.json`);
   }
   t.pass("all files");
 });
+
+/**
+ * How much more processor time all files need than in test/times.json, at least 1: beside a load, where processors share a core or a
+ * cache, half as much again was seen, and a file that exceeds its budget only with all the others says nothing about itself.
+ */
+function findPace() {
+  const known = Object.keys(measured).filter((name) => shipped[name] !== undefined);
+  if (known.length < paceFilesMin) return 1;
+  const sum = (those) => known.reduce((all, name) => all + those[name], 0);
+  return Math.max(1, sum(measured) / sum(shipped));
+}
 
 /**
  * TMPDIR for the tests, unless it is set: a folder in memory, where writing, syncing and deleting the thousands of repositories and

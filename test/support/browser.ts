@@ -55,6 +55,8 @@ export const testBrowser = shared(async (owner): Promise<Browser> => {
       // No page lives long enough to gain by optimized code.
       "--js-flags=--expose-gc --no-opt --no-maglev --always-sparkplug",
       "--enable-precise-memory-info",
+      // Beside a load, a page that waits would draw frames for most of the processor time of its test.
+      "--force-prefers-reduced-motion",
       `--disable-features=${disabledFeatures.join(",")}`,
     ],
   });

@@ -13,9 +13,9 @@ t.test("only who has the key reads them, and only what they are about", async (t
   const later = new SealedTexts(path);
   t.equal(await later.open(sealed, "ann"), "a token", "after a restart");
   t.equal(await later.open(sealed, "bob"), undefined, "it is about somebody else");
-  const last = sealed.at(-1) === "A" ? "B" : "A";
+  const other = sealed.at(-2) === "A" ? "B" : "A";
   for (const [name, text] of [
-    ["changed", sealed.slice(0, -2) + last + sealed.slice(-1)],
+    ["changed", sealed.slice(0, -2) + other + sealed.slice(-1)],
     ["cut", sealed.slice(0, 30)],
     ["empty", ""],
     ["of a later version", sealed.replace("1.", "2.")],
