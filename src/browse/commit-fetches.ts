@@ -1,14 +1,25 @@
 import { BoundedMap } from "../base/bounded-map.js";
+import { TrawlError } from "../base/errors.js";
 import { monotonicMs, sleep } from "../base/deadline.js";
 import type { Repository } from "../model/repository.js";
 
 /** The last fetch of a repository that was made because somebody waited for a commit. */
 interface CommitFetch {
   readonly startedMs: number;
-  /** Never rejects. */
-  readonly done: Promise<void>;
+  /** Resolves with the reason if nothing was fetched; never rejects. */
+  readonly done: Promise<TrawlError | undefined>;
   isDone: boolean;
 }
+
+/**
+ * The error if it says that this node does not fetch, and nothing of the remote: another one does, nobody does at this moment, or the
+ * daemon is stopping.
+ */
+export function refusedHere(error: unknown): TrawlError | undefined {
+  return error instanceof TrawlError && refusals.has(error.code) ? error : undefined;
+}
+
+const refusals: ReadonlySet<string> = new Set(["conflict", "overloaded", "shutting-down"]);
 
 /** Beyond this, repositories that nobody waited for recently are forgotten. */
 const fetchesMax = 10_000;
@@ -30,7 +41,7 @@ export class CommitFetches {
 
   /**
    * Resolves when the commit is covered after a fetch, or when it is not and no other fetch may begin within `leftMs`.
-   * `isCovered` is asked after each fetch that began after this call or was running then.
+   * `isCovered` is asked after each fetch that began after this call or was running then. Rejects with why this node does not fetch.
    */
   async bring(
     { id, name }: Pick<Repository, "id" | "name">,
@@ -54,10 +65,7 @@ export class CommitFetches {
   }
 
   #begin(id: number, name: string): CommitFetch {
-    const settled = this.#sync(name).then(
-      () => undefined,
-      () => undefined,
-    );
+    const settled = this.#sync(name).then(() => undefined, refusedHere);
     const fetch: CommitFetch = { startedMs: monotonicMs(), done: settled, isDone: false };
     void settled.then(() => {
       fetch.isDone = true;
@@ -66,11 +74,12 @@ export class CommitFetches {
     return fetch;
   }
 
-  /** Whether the commit is covered after the fetch, which then was worth it and does not count. */
+  /** Whether the commit is covered after the fetch, which then was worth it and does not count; neither does one that was refused. */
   async #settle(id: number, fetch: CommitFetch, isCovered: () => Promise<boolean>): Promise<boolean> {
-    await fetch.done;
-    if (!(await isCovered())) return false;
-    if (this.#last.get(id) === fetch) this.#last.delete(id);
-    return true;
+    const refusal = await fetch.done;
+    const isWorth = await isCovered();
+    if ((isWorth || refusal !== undefined) && this.#last.get(id) === fetch) this.#last.delete(id);
+    if (!isWorth && refusal !== undefined) throw refusal;
+    return isWorth;
   }
 }

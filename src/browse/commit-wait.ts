@@ -1,18 +1,20 @@
+import { sleep } from "../base/deadline.js";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import { isOid } from "../git/objects/refs.js";
 import type { Repository } from "../model/repository.js";
+import type { PartitionVersion } from "../model/search-request.js";
 import { operatorViewer } from "../model/viewer.js";
+import type { RepositoryHolder } from "../search/source/search-fleet.js";
+import { refusedHere } from "./commit-fetches.js";
+import type { AwaitedCommit } from "./mirror-messages.js";
 import type { RequestContext } from "./request-context.js";
 import { toRepositorySource } from "./repository-source.js";
 
-/** A commit that a search must cover. */
-export interface AwaitedCommit {
-  readonly repository: string;
-  /** In full. */
-  readonly oid: string;
-}
-
 const abbreviatedLength = 12;
+
+/** The first pause before the owner is asked again, or it is looked whether this node has its changes, and the longest one. */
+const pauseMsMin = 20;
+const pauseMsMax = 500;
 
 /** The id in lower case; undefined if it is not the full id of a commit. */
 export function readCommitId(text: string): string | undefined {
@@ -25,8 +27,85 @@ export function readCommitId(text: string): string | undefined {
  * webhook does. Rejects if the commit is not searchable afterwards, or when the time of the request is over. The operator
  * learns the reason; everybody else only that the commit is not covered, because git's messages contain the URL of the
  * remote and what it says.
+ *
+ * In a fleet, the node that fetches the repository is asked, and then this one waits until it has the same changes, if it has a copy. While
+ * there is no such node, or it changes, it is tried again; rejects with `overloaded` or `conflict` if that lasts as long as the request
+ * may. Resolves with what a search needs to see the commit, wherever it is made; undefined on a single host.
  */
-export async function waitForCommit({ repository: name, oid }: AwaitedCommit, context: RequestContext): Promise<void> {
+export async function waitForCommit(
+  commit: AwaitedCommit,
+  context: RequestContext,
+): Promise<PartitionVersion | undefined> {
+  const pauses = makePauses(context);
+  for (;;) {
+    try {
+      return await waitAtOwner(commit, context);
+    } catch (error) {
+      const refusal = refusedHere(error);
+      if (refusal === undefined || refusal.code === "shutting-down" || !(await pauses.next())) throw error;
+    }
+  }
+}
+
+async function waitAtOwner(commit: AwaitedCommit, context: RequestContext): Promise<PartitionVersion | undefined> {
+  const { repository: name, oid } = commit;
+  const {
+    services: { catalog, mirrors, searcher },
+    repositories,
+  } = context;
+  const partition = searcher.fleet?.findPlace(name)?.partition;
+  const here = (): PartitionVersion | undefined =>
+    partition === undefined ? undefined : { partition, version: catalog.positionIn(partition).version };
+  const isHere = (): boolean => searcher.fleet?.findPlace(name)?.isHere === true;
+  const known = repositories.byName(name);
+  if (isHere() && known !== undefined && isTip(known, oid)) return here();
+  const owner = await findOwner(name, context);
+  if (owner === undefined) {
+    await waitForCommitHere(commit, context);
+    return here();
+  }
+  const { version } = await mirrors.waitForCommit(owner, commit, context.readLimits);
+  if (partition === undefined) return undefined;
+  // Searches of a partition of which this node has no copy are asked of those that have these changes.
+  const pauses = makePauses(context);
+  while (isHere() && catalog.positionIn(partition).version < version)
+    if (!(await pauses.next()))
+      throw new TrawlError(
+        "overloaded",
+        `commit ${oid} of ${name} is indexed, and this node does not have that change yet: try again in a moment`,
+      );
+  return { partition, version };
+}
+
+/** The node that fetches the repository, if it is another one. Rejects with `overloaded` if that is not known. */
+export async function findOwner(name: string, context: RequestContext): Promise<RepositoryHolder | undefined> {
+  const { fleet } = context.services.searcher;
+  const owner = fleet?.findOwner(name);
+  if (owner !== undefined || fleet === undefined || fleet.findPlace(name) !== undefined) return owner;
+  // Where each node has repositories of its own, only their ids say where they are.
+  const known = await context.findRepository(name);
+  return known && fleet.findOwner(known.id);
+}
+
+/** `next` resolves after a pause, with whether the request goes on. Each pause is twice as long as the one before. */
+function makePauses(context: RequestContext): { next(): Promise<boolean> } {
+  let pauseMs = pauseMsMin;
+  const next = async (): Promise<boolean> => {
+    const end = new AbortController();
+    const forget = context.onCancel(() => end.abort());
+    await sleep(Math.min(pauseMs, context.leftMs), end.signal);
+    forget();
+    pauseMs = Math.min(pauseMsMax, 2 * pauseMs);
+    return !context.isOver;
+  };
+  return { next };
+}
+
+/** The same, of a repository that this node fetches itself. Rejects with `conflict` or `overloaded` if it does not any more. */
+export async function waitForCommitHere(
+  { repository: name, oid }: AwaitedCommit,
+  context: RequestContext,
+): Promise<void> {
   const repository = requireRepository(name, context);
   if (await wasCovered(repository, oid, context)) return;
   const watch = watchCommit(name, oid, context);
@@ -42,7 +121,7 @@ function notCovered(name: string, oid: string): TrawlError {
   return new TrawlError("not-found", `commit ${oid} of ${name} is not covered`);
 }
 
-/** Rejects with `not-found`, `git`, or `cancelled`. */
+/** Rejects with `not-found`, `git`, `cancelled`, or why this node does not fetch. */
 async function fetchForOperator(
   name: string,
   oid: string,
@@ -55,7 +134,7 @@ async function fetchForOperator(
     synced.catch(() => undefined);
     await context.beforeEnd(Promise.race([indexed, synced]), `the fetch of ${name} for commit ${oid}`);
   } catch (error) {
-    if (error instanceof TrawlError && error.code === "cancelled") throw error;
+    if (refusedHere(error) !== undefined || (error instanceof TrawlError && error.code === "cancelled")) throw error;
     throw new TrawlError("git", `${name} could not be fetched for commit ${oid}: ${errorMessage(error)}`);
   }
   const repository = requireRepository(name, context);
@@ -66,7 +145,7 @@ async function fetchForOperator(
   );
 }
 
-/** Whether the commit is covered in the end. */
+/** Whether the commit is covered in the end. Rejects with why this node does not fetch. */
 async function fetchForOthers(
   { id, name }: Repository,
   oid: string,
@@ -85,7 +164,7 @@ async function fetchForOthers(
     await context.beforeEnd(Promise.race([indexed, brought]), "the wait");
     return await isCoveredBy();
   } catch (error) {
-    if (error instanceof TrawlError && error.code !== "internal") return false;
+    if (error instanceof TrawlError && error.code !== "internal" && refusedHere(error) === undefined) return false;
     throw error;
   }
 }
@@ -99,16 +178,20 @@ function requireRepository(name: string, { repositories }: RequestContext): Repo
 /** Without starting git for a commit that the mirror does not have, which is the usual one to wait for. */
 async function wasCovered(repository: Repository, oid: string, context: RequestContext): Promise<boolean> {
   const { indexedBranches, id } = repository;
-  if (indexedBranches.some(({ commit }) => commit === oid)) return true;
+  if (isTip(repository, oid)) return true;
   if (indexedBranches.length === 0) return false;
   const { isStored } = await context.git.run({ kind: "has-commit", repositoryId: id, oid });
   return isStored && (await isCovered(repository, oid, context));
 }
 
+function isTip({ indexedBranches }: Repository, oid: string): boolean {
+  return indexedBranches.some(({ commit }) => commit === oid);
+}
+
 /** Whether the commit is that of an indexed branch, or one of its ancestors. */
 async function isCovered(repository: Repository, oid: string, { git }: RequestContext): Promise<boolean> {
+  if (isTip(repository, oid)) return true;
   const tips = repository.indexedBranches.map(({ commit }) => commit);
-  if (tips.includes(oid)) return true;
   if (tips.length === 0 || (await git.commit(toRepositorySource(repository), oid)) === null) return false;
   for (const tip of tips) {
     const { mergeBase } = await git.run({ kind: "compare-commits", repositoryId: repository.id, base: oid, head: tip });
@@ -123,7 +206,7 @@ function watchCommit(name: string, oid: string, context: RequestContext) {
   let end: () => void = () => undefined;
   const indexed = new Promise<void>((resolve) => {
     const watcher = (repository: Repository): void => {
-      if (repository.name === name && repository.indexedBranches.some(({ commit }) => commit === oid)) resolve();
+      if (repository.name === name && isTip(repository, oid)) resolve();
     };
     watchers.add(watcher);
     const forget = context.onCancel(resolve);

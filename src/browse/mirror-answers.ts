@@ -15,9 +15,11 @@ import type { Frame } from "../wire/frames.js";
 import {
   type AnsweringHead,
   askingHead,
+  type AwaitedCommit,
   checkAnswer,
   checkRecord,
   checkRecords,
+  checkWaited,
   listedAtOnce,
   listedMax,
   type MirrorAsked,
@@ -40,14 +42,30 @@ const unsentBytesMax = 256 << 20;
 const outputsMax = { blob: 64, archive: 8, blame: 4 } as const;
 const outputsWaitingMax = 256;
 
+/** Waits for commits for other nodes, most of which do nothing. */
+const waitsMax = 1_000;
+
 /** Of those and of the reads, one client may have so much. */
 const sharePercent = 50;
+
+/** For whom another node asks, and until when. */
+export interface Asker extends Pick<MirrorAsked, "viewer" | "client" | "timeoutMs"> {
+  /** Calls back when nobody wants the result any more. */
+  onClosed(callback: () => void): void;
+}
+
+/** What the node that fetches a repository does for others. */
+export interface OwnerCommands {
+  /** Rejects like `waitForCommit`. */
+  waitForCommit(commit: AwaitedCommit, asker: Asker): Promise<void>;
+}
 
 export interface MirrorAnswersSettings {
   /** This node. */
   readonly name: string;
   readonly mirrors: Mirrors;
-  readonly catalog: Pick<Catalog, "repositoryTable" | "shareInSteps" | "partitions">;
+  readonly catalog: Pick<Catalog, "repositoryTable" | "shareInSteps" | "partitions" | "positionIn">;
+  readonly commands: OwnerCommands;
   readonly fleet: () => SearchFleet | undefined;
   readonly log: Log;
 }
@@ -59,6 +77,7 @@ export class MirrorAnswers {
     blob: permits("blob"),
     archive: permits("archive"),
     blame: permits("blame"),
+    wait: new FairSemaphore(shareLimits(waitsMax, 0, sharePercent)),
   };
   #unsentBytes = 0;
 
@@ -96,6 +115,19 @@ export class MirrorAnswers {
     this.#settings.fleet()?.requireKnowing(repository);
     const table = this.#settings.catalog.repositoryTable(viewer);
     return typeof repository === "string" ? table.byName(repository) : table.byId(repository);
+  }
+
+  /** Throws `overloaded` if it is another node that fetches the repository. */
+  async waitForCommit(commit: AwaitedCommit, asker: Asker): Promise<{ readonly version: number }> {
+    const { fleet, name, catalog, commands } = this.#settings;
+    const owner = fleet()?.findOwner(commit.repository);
+    if (owner !== undefined)
+      throw new TrawlError(
+        "overloaded",
+        `node ${name} does not fetch the repository any more, but node ${owner.name}: try again in a moment`,
+      );
+    await commands.waitForCommit(commit, asker);
+    return { version: catalog.positionIn(catalog.partitions.place(commit.repository)).version };
   }
 
   /** The repositories that the viewer sees, some at a time. Throws `content-too-large` if there are too many. */
@@ -147,10 +179,15 @@ export class MirrorAnswers {
     return await this.#settings.mirrors.openHere(repositoryId, wanted, limits);
   }
 
-  /** Resolves when the client may have such an output. Throws `overloaded` or `too-many-requests`. */
-  async takePermit(kind: WantedOutput["kind"], client: string, onEnd: (leave: Release) => void): Promise<Release> {
+  /** Resolves when the client may have such an output, or wait. Throws `overloaded` or `too-many-requests`. */
+  async takePermit(
+    kind: WantedOutput["kind"] | "wait",
+    client: string,
+    onEnd: (leave: Release) => void,
+  ): Promise<Release> {
     const full = this.#permits[kind].refusal(client);
-    if (full !== undefined) throw refusalError(full, "outputs of mirrors for other nodes");
+    if (full !== undefined)
+      throw refusalError(full, kind === "wait" ? "waits for commits" : "outputs of mirrors for other nodes");
     return await new Promise((resolve) => {
       onEnd(this.#permits[kind].acquire(client, resolve));
     });
@@ -217,6 +254,8 @@ class MirrorAnswer implements FrameReceiver {
     switch (question.kind) {
       case "find":
         return this.#sendValue(writeAnswer(checkRecord(this.#answers.find(asked, question.repository), "find")));
+      case "wait":
+        return this.#sendValue(writeAnswer(checkWaited(await this.#waitForCommit(question.commit, asked), "wait")));
       case "list":
         return await this.#sendRecords(await this.#answers.list(asked, question));
       case "read":
@@ -226,6 +265,25 @@ class MirrorAnswer implements FrameReceiver {
       default:
         return unreachable(question);
     }
+  }
+
+  async #waitForCommit(commit: AwaitedCommit, asked: MirrorAsked): Promise<{ readonly version: number }> {
+    const release = await this.#answers.takePermit("wait", asked.client, (leave) => {
+      this.#onClosed = leave;
+    });
+    try {
+      return await this.#answers.waitForCommit(commit, this.#toAsker(asked));
+    } finally {
+      release();
+    }
+  }
+
+  #toAsker({ viewer, client, timeoutMs }: MirrorAsked): Asker {
+    const onClosed = (callback: () => void): void => {
+      this.#onClosed = callback;
+      if (this.#isClosed) callback();
+    };
+    return { viewer, client, timeoutMs, onClosed };
   }
 
   #sendValue(bytes: Uint8Array): void {

@@ -57,6 +57,13 @@ export type WantedOutput =
       readonly timeoutMs: number;
     };
 
+/** A commit that a search must cover. */
+export interface AwaitedCommit {
+  readonly repository: string;
+  /** In full. */
+  readonly oid: string;
+}
+
 export interface MirrorLimits extends ReadLimits {
   /** On whose behalf another node is asked. */
   readonly viewer: Viewer;
@@ -77,7 +84,7 @@ export interface ListedRepositories {
  *     asking → asked    mirror (body: MirrorAsked)
  *     asked → asking    bytes*, then end or failed
  *
- * The bytes of `find` and `read` are one value, as `v8.serialize` writes it; those of each message for `list` are a list of records; those of
+ * The bytes of `find`, `wait` and `read` are one value, as `v8.serialize` writes it; those of each message for `list` are a list of records; those of
  * `output` are what git writes. Whoever asks may close the
  * channel, which ends what is done for it, and takes bytes at its own pace. What arrives is checked at both ends, and copied member by
  * member: what no shape has does not cross.
@@ -94,6 +101,8 @@ export interface MirrorAsked {
 
 export type MirrorQuestion =
   | { readonly kind: "find"; readonly repository: string | number }
+  /** Of the node that fetches the repository: it answers when the commit can be searched there. */
+  | { readonly kind: "wait"; readonly commit: AwaitedCommit }
   /** All repositories that the viewer sees, in these partitions; with `names`, only those. */
   | {
       readonly kind: "list";
@@ -328,6 +337,7 @@ const asked = members<MirrorAsked>({
       kind: choice(["find"]),
       repository: (value, place) => (typeof value === "string" ? name(value, place) : natural(value, place)),
     }),
+    wait: members({ kind: choice(["wait"]), commit: members<AwaitedCommit>({ repository: name, oid }) }),
     list: members({
       kind: choice(["list"]),
       partitions: optional(
@@ -586,6 +596,9 @@ export const checkRecord = optional(record);
 
 /** A part of the answer of `list`. */
 export const checkRecords = list(record, listedAtOnce);
+
+/** The answer of `wait`: how many changes its partition has had. */
+export const checkWaited = object({ version: natural });
 
 export const askingHead = object({ kind: choice([mirrorKind]) });
 

@@ -11,7 +11,13 @@ import { stopWhenSet } from "../base/stop-signal.js";
 import { mirrorName, type Repository } from "../model/repository.js";
 import type { ReadLimits, ReadPool } from "../pool/read-pool.js";
 import type { ReadAnswer, ReadKinds } from "../protocol/read-messages.js";
-import type { ListedRepositories, MirrorLimits, MirrorReadKind, WantedOutput } from "./mirror-messages.js";
+import type {
+  AwaitedCommit,
+  ListedRepositories,
+  MirrorLimits,
+  MirrorReadKind,
+  WantedOutput,
+} from "./mirror-messages.js";
 import type { ListedElsewhere, RepositoryHolder, SearchFleet } from "../search/source/search-fleet.js";
 
 export interface MirrorsSettings {
@@ -107,6 +113,15 @@ export class Mirrors {
     limits: MirrorLimits,
   ): Promise<Repository | undefined> {
     return await (await this.#remote()).find(holders, repository, limits);
+  }
+
+  /** Has the node that fetches the repository wait for the commit: see `RemoteMirrors.waitForCommit`. */
+  async waitForCommit(
+    owner: RepositoryHolder,
+    commit: AwaitedCommit,
+    limits: MirrorLimits,
+  ): Promise<{ readonly version: number }> {
+    return await (await this.#remote()).waitForCommit(owner, commit, limits);
   }
 
   /** The repositories of other nodes that the viewer sees. */

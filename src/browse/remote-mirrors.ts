@@ -12,9 +12,11 @@ import type { Frame } from "../wire/frames.js";
 import {
   answerBytesMax,
   askingHead,
+  type AwaitedCommit,
   checkAnswer,
   checkRecord,
   checkRecords,
+  checkWaited,
   type ListedRepositories,
   listedMax,
   type MirrorLimits,
@@ -63,6 +65,16 @@ export class RemoteMirrors {
     const forget = limits.onCancel(() => output.kill());
     void output.ended.then(forget, forget);
     return output;
+  }
+
+  /** Resolves with how many changes the partition has had there when the commit can be searched. Rejects like `waitForCommit`. */
+  async waitForCommit(
+    holder: RepositoryHolder,
+    commit: AwaitedCommit,
+    limits: MirrorLimits,
+  ): Promise<{ readonly version: number }> {
+    const bytes = await this.#ask(holder, { kind: "wait", commit }, limits);
+    return this.#check(holder, () => checkWaited(readAnswer(bytes), "wait"));
   }
 
   /** Asks one node of each list, and the next one if it does not answer. */
@@ -223,6 +235,8 @@ export class RemoteMirrors {
   /** What another node has failed with. Its own faults are in its own log. */
   #failure({ name }: RepositoryHolder, error: SerializedError): TrawlError {
     const said = deserializeError(error);
+    if (said.code === "shutting-down")
+      return new TrawlError("overloaded", `node ${name} of this fleet is stopping: try again in a moment`);
     return said.level === "error" ? new TrawlError("git", `node ${name} has failed: its log says why`) : said;
   }
 

@@ -114,6 +114,7 @@ export class RequestContext {
   readonly viewer: Viewer;
   readonly origin: RequestOrigin;
   readonly #deadlineMs: number;
+  readonly #client: string | undefined;
   readonly #onCancel = new Set<() => void>();
   /** Created when first needed: many requests read no mirror, and shared memory is expensive to allocate. */
   #stop: Int32Array | undefined;
@@ -134,10 +135,12 @@ export class RequestContext {
   /** Maximum number of fields that the document requests per list item. */
   fieldsOfItem = 1;
 
-  constructor(services: RequestServices, viewer: Viewer, origin: RequestOrigin, timeoutMs: number) {
+  /** `client` is whose share of the machine the request uses, if it is not that of the viewer and the origin. */
+  constructor(services: RequestServices, viewer: Viewer, origin: RequestOrigin, timeoutMs: number, client?: string) {
     this.services = services;
     this.viewer = viewer;
     this.origin = toOrigin(origin);
+    this.#client = client;
     this.#deadlineMs = monotonicMs() + timeoutMs;
   }
 
@@ -166,8 +169,12 @@ export class RequestContext {
     const { searcher, mirrors } = this.services;
     const holders = searcher.fleet?.findHolders(repository, known !== undefined) ?? [];
     if (holders.length === 0) return known;
-    const found = this.#found.get(repository) ?? mirrors.find(holders, repository, this.readLimits);
+    const asked = this.#found.get(repository);
+    if (asked !== undefined) return asked;
+    const found = mirrors.find(holders, repository, this.readLimits);
     this.#found.set(repository, found);
+    // Whoever asks again later may get an answer.
+    found.catch(() => this.#found.delete(repository));
     return found;
   }
 
@@ -224,7 +231,7 @@ export class RequestContext {
 
   /** The client whose share of the machine the request uses. */
   get client(): string {
-    return clientKey(this.viewer, this.origin.remoteAddress);
+    return this.#client ?? clientKey(this.viewer, this.origin.remoteAddress);
   }
 
   get git(): GitReads {
@@ -240,7 +247,7 @@ export class RequestContext {
 
   /** The long-running main-thread work of this request, shared by all of its fields. */
   get work(): RequestWork {
-    this.#work ??= new RequestWork(() => !this.#isCancelled && monotonicMs() < this.#deadlineMs);
+    this.#work ??= new RequestWork(() => !this.isOver);
     return this.#work;
   }
 
@@ -271,6 +278,11 @@ export class RequestContext {
 
   get isCancelled(): boolean {
     return this.#isCancelled;
+  }
+
+  /** Whether nobody waits for the response any more, or its time is over. */
+  get isOver(): boolean {
+    return this.#isCancelled || monotonicMs() >= this.#deadlineMs;
   }
 
   /**

@@ -32,6 +32,12 @@ export function controlHandlers(
       );
     return status;
   };
+  /** Of a repository that another node may have. */
+  const statusAnywhere = async (name: string): Promise<RepositoryStatus> => {
+    const { sync, catalog, findElsewhere } = daemon();
+    const elsewhere = catalog.repositoryByName(name) === undefined ? await findElsewhere(name) : undefined;
+    return elsewhere === undefined ? statusOf(name) : sync.statusElsewhere(elsewhere);
+  };
   return {
     ...accountHandlers(daemon),
     "GET /.api/repos": () => daemon().sync.statuses(),
@@ -59,7 +65,7 @@ export function controlHandlers(
         if (oid === undefined) await sync.commands.sync(name, isTrue(body, "acceptEmpty"));
         else await daemon().waitForCommit({ repository: name, oid });
       });
-      return statusOf(name);
+      return await statusAnywhere(name);
     },
     "POST /.api/repos/NAME/attributes": async ({ params, body }: ControlCall) => {
       const name = params["NAME"] ?? "";

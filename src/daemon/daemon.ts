@@ -11,6 +11,7 @@ import { lazy } from "../base/lazy.js";
 import type { Log } from "../base/log.js";
 import { LoopDelayMeter } from "../base/loop-delay.js";
 import { resultWhileYielding } from "../base/yielding.js";
+import type { OwnerCommands } from "../browse/mirror-answers.js";
 import type { Catalog } from "../catalog/catalog.js";
 import type { ControlServer } from "../http/server/control-server.js";
 import type { HttpServer } from "../http/server/uws.js";
@@ -28,7 +29,13 @@ import { checkRepository } from "./config/file-repositories.js";
 import { differingOptions } from "./config/config.js";
 import type { Controlled, ReloadResult } from "./parts/controlled.js";
 import type { ResolvedOptions } from "./config/options.js";
-import { commitWaiter, createGraphqlExecutor, createRequestServices } from "./parts/graphql-parts.js";
+import {
+  commitWaiter,
+  createGraphqlExecutor,
+  createRequestServices,
+  elsewhereFinder,
+  ownerCommands,
+} from "./parts/graphql-parts.js";
 import { mcpLoader, type McpLoader } from "./parts/mcp-parts.js";
 import { createHttpServer } from "./parts/http-parts.js";
 import { watchServices } from "./parts/service-gauges.js";
@@ -81,6 +88,8 @@ export class Daemon implements Controlled {
   readonly profiler: Profiler;
   readonly connections: Connections;
   readonly waitForCommit: Controlled["waitForCommit"];
+  readonly findElsewhere: Controlled["findElsewhere"];
+  readonly #ownerCommands: OwnerCommands;
   /** Resolves with the reason when the durable state of a store is unknown. */
   readonly storeLost: Promise<string>;
   readonly #server: HttpServer;
@@ -150,6 +159,8 @@ export class Daemon implements Controlled {
     this.#server = createHttpServer(options, parts, { webhookSecrets, services, graphql, mcp });
     this.#metricsServer = options.metrics.listen === "" ? undefined : new MetricsServer(options, parts.registry, log);
     this.waitForCommit = commitWaiter(services);
+    this.findElsewhere = elsewhereFinder(options, services);
+    this.#ownerCommands = ownerCommands(services);
     this.catalog = parts.catalog;
     this.searcher = parts.searcher;
     this.sync = parts.sync;
@@ -222,7 +233,8 @@ export class Daemon implements Controlled {
 
   /** Opens the port, or uses the socket that is already listening, and starts to sync; returns the address. */
   async start(listener: number | undefined): Promise<{ readonly url: string; readonly port: number }> {
-    this.#fleet = await joinFleet(this.#options, this.searcher, this.#parts, this.#parts.registry.metrics);
+    const { metrics } = this.#parts.registry;
+    this.#fleet = await joinFleet(this.#options, this.searcher, this.#parts, this.#ownerCommands, metrics);
     this.#shared = await openSharedIndex(this.#options, this.#parts, this.#fleet);
     const hasRepository = (id: number): boolean => this.catalog.repository(id) !== undefined;
     await this.accounts.start(programItself, !this.#options.auth.allowSignup, hasRepository);

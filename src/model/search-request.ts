@@ -53,6 +53,8 @@ export interface SearchRequest {
   readonly scope?: SearchScope;
   /** Undefined unless only the documents are searched that differ from those of these revisions. */
   readonly since?: BaseRevisions;
+  /** Undefined unless a partition of the index is searched only where it has so many changes: see `waitForCommit`. */
+  readonly atLeast?: PartitionVersion;
   /** True if changes since this search will be searched for: all nodes tell all of what they have covered. */
   readonly isBase?: boolean;
   /** The requesting viewer: what it may not see does not exist for this search. */
@@ -61,6 +63,12 @@ export interface SearchRequest {
   readonly client: string;
   /** Undefined for a search of the daemon itself. */
   readonly origin?: RequestOrigin;
+}
+
+/** A partition of the index of a fleet, and how many changes it has had. */
+export interface PartitionVersion {
+  readonly partition: number;
+  readonly version: number;
 }
 
 /**

@@ -293,6 +293,28 @@ export class SyncManager {
     );
   }
 
+  /** Of a repository of which this node has nothing, from the record that another one has told: it says little of its index. */
+  statusElsewhere(repository: Repository): RepositoryStatus {
+    const history = {
+      wanted: repository.history,
+      isUpToDate: true,
+      reachableCount: null,
+      indexedCount: 0,
+      storedBytes: 0,
+    };
+    return repositoryStatus(
+      repository,
+      [],
+      { readersFrom: "", warnings: [] },
+      undefined,
+      this.activities,
+      this.#judge,
+      { ...history, error: repository.historyError ?? "" },
+      { shardCount: 0, textCount: 0, files: [] },
+      this.#services.settings.removalGraceMs,
+    );
+  }
+
   /** How much of the history of the repository is indexed. */
   historyStatus(repository: Repository): HistoryStatus {
     return historyStatus(repository, this.#services.catalog, this.#history);

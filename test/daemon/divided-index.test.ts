@@ -5,6 +5,8 @@ import { Partitions } from "../../src/catalog/partitions.js";
 import { fleetStatus, initFleet, joinFleet, leaveFleet } from "../../src/cli/run-fleet.js";
 import type { PartitionPlace } from "../../src/fleet/plan-records.js";
 import { type Answer, changesSince, receiptOf, search, Watching } from "../support/changes.js";
+import { SseDecoder } from "../../src/cli/connection/sse-decoder.js";
+import type { StreamError, StreamMatch } from "../../src/model/stream-events.js";
 import { runCommand } from "../support/daemon.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { IndexNode, makeIndexSite } from "../support/index-node.js";
@@ -29,6 +31,9 @@ function chooseNames(): readonly string[] {
   }
   return [...found.values()].flat().sort();
 }
+
+/** Only ann sees it. */
+const privateName = "private/one";
 
 function findPartition(name: string): number {
   return new Partitions(partitionCount).place(name);
@@ -94,8 +99,9 @@ class Site {
     return node;
   }
 
-  commit(name: string, path: string, text: string): void {
-    this.sources.get(name)?.commit({ branch: "main", files: { [path]: text } });
+  /** Returns the id of the commit. */
+  commit(name: string, path: string, text: string): string {
+    return this.sources.get(name)?.commit({ branch: "main", files: { [path]: text } }) ?? "";
   }
 }
 
@@ -117,7 +123,11 @@ const site = shared(async (owner): Promise<Site> => {
   const sources = new Map(names.map((name) => [name, GitFixture.create()]));
   for (const [name, source] of sources)
     source.commit({ branch: "main", files: { "a.txt": `needle of ${name}\n`, "b.txt": "needle two\nother\n" } });
-  const repositories = [...sources].map(([name, { path }]) => ({ name, url: path }));
+  const secret = GitFixture.create();
+  secret.commit({ branch: "main", files: { "secret.txt": "a secret\n" } });
+  sources.set(privateName, secret);
+  const access = { private: true, readers: ["ann"] };
+  const repositories = [...sources].map(([name, { path }]) => ({ name, url: path, ...(name === privateName ? access : {}) }));
   const { nodes } = await makeIndexSite(owner, ["a", "b", "c", "d"], repositories, Node);
   return new Site(nodes, sources);
 }, t);
@@ -215,6 +225,58 @@ t.test("changes are those of all partitions, at all nodes, and so are equal cont
   }
 });
 
+/** The paths of the results of a search that waits for a commit, and its error. */
+async function searchAfter(
+  node: Node,
+  query: string,
+  waitFor: string,
+  token?: string,
+): Promise<{ readonly paths: readonly string[]; readonly error: string }> {
+  const parameters = new URLSearchParams({ q: query, t: "keyword", wait_for: waitFor });
+  const headers = new Headers(token === undefined ? [] : [["Authorization", `token ${token}`]]);
+  const response = await fetch(`${node.running.url}/.api/search/stream?${parameters}`, { headers });
+  const events = [...new SseDecoder().push(Buffer.from(await response.arrayBuffer()))];
+  const matches = events.flatMap(({ name, data }) => (name === "matches" ? (JSON.parse(data) as StreamMatch[]) : []));
+  const errors = events.flatMap(({ name, data }) => (name === "error" ? [JSON.parse(data) as StreamError] : []));
+  return { paths: matches.map(({ path }) => path ?? ""), error: errors.map(({ message }) => message).join() };
+}
+
+t.test("a search waits for a commit at each node, whoever fetches the repository", { skip }, async (t) => {
+  const fleet = await site();
+  // One of each partition, each at each node: with two copies at three nodes, one of these has none.
+  const chosen = [0, 1, 2].map((partition) => names.find((name) => findPartition(name) === partition) ?? "");
+  for (const name of chosen)
+    for (const node of fleet.running) {
+      const path = `wait-${node.name}.txt`;
+      const oid = fleet.commit(name, path, `awaited at ${node.name}\n`);
+      const query = `repo:^${name}$ "awaited at ${node.name}"`;
+      const found = await searchAfter(node, query, `${name}@${oid}`);
+      t.same(found, { paths: [path], error: "" }, `${name} at ${node.name}`);
+      for (const other of fleet.running)
+        t.same(await searchAfter(other, query, `${name}@${oid}`), found, `and then at ${other.name}`);
+    }
+  const absent = "a".repeat(40);
+  for (const [i, node] of fleet.running.entries()) {
+    // A fetch that brought nothing is the last one for a while.
+    const name = chosen[i] ?? "";
+    const wait = (repository: string): ReturnType<typeof searchAfter> =>
+      searchAfter(node, "needle", `${repository}@${absent}`);
+    t.same(await wait(name), { paths: [], error: `wait_for: commit ${absent} of ${name} is not covered` });
+    const hidden = await wait(privateName);
+    t.same(hidden, { paths: [], error: `wait_for: there is no repository "${privateName}"` }, node.name);
+    t.same(JSON.parse(JSON.stringify(await wait("private/two")).replaceAll("two", "one")), hidden);
+    await node.running.addUser("ann");
+    const token = await node.running.addToken("ann");
+    const oid = fleet.commit(privateName, `secret-${node.name}.txt`, "a secret\n");
+    const seen = await searchAfter(node, `file:secret-${node.name}`, `${privateName}@${oid}`, token);
+    t.same(seen, { paths: [`secret-${node.name}.txt`], error: "" }, "who may see it waits for it");
+    const told = await runCommand("repo", "sync", privateName, "--wait", oid, "--data", node.running.data);
+    t.match(told, { exitCode: 0, out: new RegExp(`${privateName} {2}searchable`) }, node.name);
+    const refused = await runCommand("repo", "sync", privateName, "--wait", absent, "--data", node.running.data);
+    t.match(refused.err, /no indexed branch of private\/one contains commit a{40} after a fetch; indexed: main at/);
+  }
+});
+
 t.test("what is read from mirrors is the same at all nodes", { skip }, async (t) => {
   const fleet = await site();
   for (const name of names.slice(0, 4)) {
@@ -241,6 +303,17 @@ t.test("an owner is killed: its partitions are taken over, and nothing else move
   const others = fleet.running.filter((node) => node !== killed);
   const ofLost = names.find((name) => findPartition(name) === lost.id) ?? "";
   const read = (node: Node): ReturnType<typeof node.running.get> => node.running.get(`/${ofLost}/-/raw/a.txt`);
+  const oid = fleet.commit(ofLost, "awaited.txt", "awaited while the owner is gone\n");
+  const waiting = others.map(async (node) => {
+    let paths: readonly string[] = [];
+    await until("a search that waits finds the commit", async () => {
+      const found = await searchAfter(node, `repo:^${ofLost}$ file:awaited`, `${ofLost}@${oid}`);
+      if (found.error.includes("there is no repository")) t.fail(found.error);
+      ({ paths } = found);
+      return found.error === "";
+    });
+    return paths;
+  });
   // What has no mirror does not say that there is nothing, before and after another node has taken over.
   const isAnswer = ({ status, text }: Awaited<ReturnType<typeof read>>): boolean =>
     status === 200 || (status === 503 && /does not answer|is gone, and no other|has not fetched it yet/.test(text));
@@ -258,6 +331,7 @@ t.test("an owner is killed: its partitions are taken over, and nothing else move
     if (!answers.every(isAnswer)) t.fail(JSON.stringify(answers));
     return (await fleet.places()).every(({ owner }) => owner !== "" && owner !== killed.name);
   });
+  for (const paths of await Promise.all(waiting)) t.same(paths, ["awaited.txt"]);
   const after = await fleet.ownedPlaces();
   for (const [id, place] of before.entries()) {
     const now = after[id];

@@ -2,9 +2,10 @@ import type { Accounts } from "../../account/identity/accounts.js";
 import type { TokenLifetimes } from "../../account/identity/access-tokens.js";
 import type { AuditLog } from "../../account/records/audit-log.js";
 import type { AccessTokenPolicy } from "../../account/sign-in/authenticator.js";
-import type { AwaitedCommit } from "../../browse/commit-wait.js";
+import type { AwaitedCommit } from "../../browse/mirror-messages.js";
 import type { Catalog } from "../../catalog/catalog.js";
 import type { Connections } from "../../codehost/connections.js";
+import type { Repository } from "../../model/repository.js";
 import type { Searcher } from "../../search/searcher.js";
 import type { SyncManager } from "../../sync/sync-manager.js";
 import type { Backups } from "./backup.js";
@@ -25,7 +26,9 @@ export interface Controlled {
   metricsText(): Promise<string>;
   readonly connections: Connections;
   /** See `waitForCommit` in browse. */
-  readonly waitForCommit: (commit: AwaitedCommit) => Promise<void>;
+  readonly waitForCommit: (commit: AwaitedCommit) => Promise<unknown>;
+  /** The record of a repository that another node fetches, as that one has it; undefined if none does. Rejects with `overloaded` if it does not answer. */
+  readonly findElsewhere: (name: string) => Promise<Repository | undefined>;
   /** Reloads the configuration. If it is invalid, rejects with the errors, and nothing has changed. */
   reload(mayRemoveMost: boolean): Promise<ReloadResult>;
   /** Base of the URLs in responses; without a trailing slash. */

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { TrawlError } from "../../base/errors.js";
+import type { OwnerCommands } from "../../browse/mirror-answers.js";
 import type { Catalog } from "../../catalog/catalog.js";
 import type { Log } from "../../base/log.js";
 import type { Metrics } from "../../base/metrics.js";
@@ -29,6 +30,7 @@ export async function joinFleet(
   options: ResolvedOptions,
   searcher: Searcher,
   { catalog, later, mirrors, log }: Pick<DaemonParts, "catalog" | "later" | "mirrors" | "log">,
+  commands: OwnerCommands,
   metrics: Metrics,
 ): Promise<JoinedFleet | undefined> {
   const { fleet } = options;
@@ -36,7 +38,7 @@ export async function joinFleet(
   // Where each node has the whole index, nodes ask one another only for what needs mirrors, and need not.
   if (fleet.database !== "" && catalog.partitions.count === 1 && fleet.listen === "") return undefined;
   const { MirrorAnswers } = await import("../../browse/mirror-answers.js");
-  const answers = new MirrorAnswers({ name: fleet.node, mirrors, catalog, fleet: () => searcher.fleet, log });
+  const answers = new MirrorAnswers({ name: fleet.node, mirrors, catalog, commands, fleet: () => searcher.fleet, log });
   const answerMirrors: LeafServerSettings["answerMirrors"] = (node, channel) => answers.accept(node, channel);
   if (fleet.database !== "") {
     const held = {
@@ -46,6 +48,7 @@ export async function joinFleet(
         (catalog.partitions.count === 1 && catalog.position.version > 0) ||
         later?.replica?.isSearchable(partition) === true,
       outdated: () => later?.replica?.outdated ?? [],
+      versionIn: (partition: number) => catalog.positionIn(partition).version,
       owned: () => later?.replica?.changed ?? new Set<number>(),
     };
     return joinPartitions(options, searcher, { ...held, answerMirrors }, log, metrics);
@@ -70,7 +73,10 @@ export async function joinFleet(
 async function joinPartitions(
   options: ResolvedOptions,
   searcher: Searcher,
-  held: Pick<PartitionNodesSettings, "partitions" | "isSearchable" | "outdated" | "owned" | "answerMirrors">,
+  held: Pick<
+    PartitionNodesSettings,
+    "partitions" | "isSearchable" | "outdated" | "versionIn" | "owned" | "answerMirrors"
+  >,
   log: Log,
   metrics: Metrics,
 ): Promise<JoinedFleet> {

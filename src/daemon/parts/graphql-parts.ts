@@ -1,5 +1,6 @@
 import { CommitFetches } from "../../browse/commit-fetches.js";
-import { waitForCommit } from "../../browse/commit-wait.js";
+import { findOwner, waitForCommit, waitForCommitHere } from "../../browse/commit-wait.js";
+import type { OwnerCommands } from "../../browse/mirror-answers.js";
 import { GitCache } from "../../browse/mirror-reads.js";
 import type { Connections } from "../../codehost/connections.js";
 import { type RequestServices, type RemoteRepository, RequestContext } from "../../browse/request-context.js";
@@ -62,6 +63,32 @@ const commitWaitMs = 3_600_000;
 /** Waits for commits in the name of the operator. */
 export function commitWaiter(services: RequestServices): Controlled["waitForCommit"] {
   return (commit) => waitForCommit(commit, new RequestContext(services, operatorViewer, noOrigin, commitWaitMs));
+}
+
+/** Finds repositories for the operator that other nodes fetch. */
+export function elsewhereFinder(
+  { graphql }: ResolvedOptions,
+  services: RequestServices,
+): Controlled["findElsewhere"] {
+  return async (name) => {
+    const context = new RequestContext(services, operatorViewer, noOrigin, graphql.timeoutSeconds * 1000);
+    const owner = await findOwner(name, context);
+    return owner && (await services.mirrors.find([[owner]], name, context.readLimits));
+  };
+}
+
+/** What this node does for others with the repositories that it fetches. */
+export function ownerCommands(services: RequestServices): OwnerCommands {
+  return {
+    waitForCommit: async (commit, { viewer, client, timeoutMs, onClosed }) => {
+      // As the control interface of another node asks.
+      const isOperator = viewer.isSiteAdmin && viewer.userId === undefined;
+      const asking = isOperator ? operatorViewer : viewer;
+      const context = new RequestContext(services, asking, noOrigin, timeoutMs, client);
+      onClosed(() => context.cancel());
+      await waitForCommitHere(commit, context);
+    },
+  };
 }
 
 /** Parses the schema, which takes 0.1 s. */

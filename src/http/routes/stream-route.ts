@@ -1,10 +1,11 @@
 import { errorMessage, TrawlError } from "../../base/errors.js";
-import { type AwaitedCommit, waitForCommit } from "../../browse/commit-wait.js";
+import { waitForCommit } from "../../browse/commit-wait.js";
+import type { AwaitedCommit } from "../../browse/mirror-messages.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { clientKey } from "../../model/client.js";
 import { internalError, originFields, toOrigin } from "../../model/request-origin.js";
 import type { SearchListener } from "../../model/search-listener.js";
-import type { SearchRequest } from "../../model/search-request.js";
+import type { PartitionVersion, SearchRequest } from "../../model/search-request.js";
 import type { Viewer } from "../../model/viewer.js";
 import type { ResumableStreams } from "../../resume/resumable-streams.js";
 import type { ChangeWatches } from "../../search/changes/change-watch.js";
@@ -158,18 +159,18 @@ function begin(
     services.log.error({ ...originFields(request), err: error }, `search failed: ${errorMessage(error)}`);
     endWithError(sink, internalError(request));
   };
-  const run = (): void => runSearch(wanted, sink, services, fail);
+  const run = (search: SearchRequest): void => runSearch({ ...wanted, search }, sink, services, fail);
   if (wanted.waitFor !== undefined) {
     const context = services.content.contextFor(viewer, request);
     sink.onClosed(() => context.cancel());
-    return runAfterCommit(wanted.waitFor, context, sink, () => {
+    return runAfterCommit(wanted.waitFor, context, sink, (atLeast) => {
       const late = services.search.admit(client);
-      if (late === undefined) run();
+      if (late === undefined) run(atLeast === undefined ? wanted.search : { ...wanted.search, atLeast });
       else endWithError(sink, late.message);
     }).catch(fail);
   }
   try {
-    run();
+    run(wanted.search);
   } catch (error) {
     fail(error);
   }
@@ -219,15 +220,16 @@ async function runAfterCommit(
   commit: AwaitedCommit,
   context: RequestContext,
   sink: SearchListener,
-  run: () => void,
+  run: (atLeast: PartitionVersion | undefined) => void,
 ): Promise<void> {
+  let atLeast: PartitionVersion | undefined;
   try {
-    await waitForCommit(commit, context);
+    atLeast = await waitForCommit(commit, context);
   } catch (error) {
     if (!(error instanceof TrawlError) || error.code === "internal") throw error;
     return endWithError(sink, `wait_for: ${error.message}`);
   }
-  if (!sink.closed) run();
+  if (!sink.closed) run(atLeast);
 }
 
 function endWithError(sink: SearchListener, message: string): void {

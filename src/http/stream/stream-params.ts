@@ -1,5 +1,6 @@
 import { TrawlError } from "../../base/errors.js";
-import { type AwaitedCommit, readCommitId } from "../../browse/commit-wait.js";
+import { readCommitId } from "../../browse/commit-wait.js";
+import type { AwaitedCommit } from "../../browse/mirror-messages.js";
 import type { RequestOrigin } from "../../model/request-origin.js";
 import { groupCountDefault, groupCountMax, groupKinds, type WantedGroups } from "../../model/result-groups.js";
 import { lineBytesUnlimited, type ReceiptMode, type SearchRequest } from "../../model/search-request.js";

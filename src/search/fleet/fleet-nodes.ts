@@ -166,6 +166,14 @@ export class FleetNodes implements SearchFleet {
     // Each node decides about its own.
   }
 
+  findOwner(repository: string | number): RepositoryHolder | undefined {
+    return typeof repository === "string" ? undefined : this.findReader(repository);
+  }
+
+  findPlace(): undefined {
+    return undefined;
+  }
+
   findLists(): ReturnType<SearchFleet["findLists"]> {
     const lists = this.#groups.map((group) => ({
       holders: this.#inOrder(group).flatMap(({ index }) => this.#toHolder(index) ?? []),

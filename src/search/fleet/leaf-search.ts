@@ -7,6 +7,7 @@ import { claimKeyWords, ContentClaims } from "../../protocol/content-claims.js";
 import { ControlBlock, endTaking, makeResultLimits, takeMatches, takenMatches } from "../../protocol/control-block.js";
 import { creditOfBatch, markWords, sentBytesMax, SentMarks } from "../../protocol/result-batch.js";
 import type { Repository } from "../../model/repository.js";
+import type { SearchRequest } from "../../model/search-request.js";
 import type { RankedDocument } from "../../protocol/rank-messages.js";
 import type { FrameReceiver } from "../../wire/frame-channel.js";
 import type { Frame } from "../../wire/frames.js";
@@ -91,8 +92,15 @@ const elsewhere = [0, 0] as const;
 /** Those that are to be searched, and how many there are. */
 export type AskedPartitions = NonNullable<Extract<CoordinatorMessage, { kind: "ask" }>["partitions"]>;
 
-/** Throws `not-found` if this node does not have all of these partitions, or own them if changes are searched for. */
-export type RequirePartitions = (partitions: AskedPartitions, coordinator: string, areChanges: boolean) => void;
+/**
+ * Throws `not-found` if this node does not have all of these partitions, with the changes that the request needs, or own them if changes
+ * are searched for.
+ */
+export type RequirePartitions = (
+  partitions: AskedPartitions,
+  coordinator: string,
+  request: Pick<SearchRequest, "since" | "atLeast">,
+) => void;
 
 /** What the coordinator lets a leaf count and show. */
 type Grant = Pick<Extract<CoordinatorMessage, { kind: "go" }>, "matchCountMax" | "displayCountMax" | "optionsMax">;
@@ -367,8 +375,7 @@ export class LeafSearch implements FrameReceiver {
       const partitions = this.#ask?.partitions;
       if ((partitions === undefined) !== (requirePartitions === undefined))
         throw new TrawlError("bad-request", "nodes have repositories of their own, or partitions");
-      if (partitions !== undefined)
-        requirePartitions?.(partitions, this.#environment.coordinator, request.since !== undefined);
+      if (partitions !== undefined) requirePartitions?.(partitions, this.#environment.coordinator, request);
       const numbers = partitions?.numbers;
       const chosen = await searcher.chooseHere(plan, request, timeoutMs, isWanted, this.#pinned, numbers);
       this.#isPreparing = false;

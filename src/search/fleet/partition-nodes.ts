@@ -33,6 +33,8 @@ export interface PartitionNodesSettings extends LeafServerSettings {
   readonly isSearchable: (partition: number) => boolean;
   /** Those of which this node has an older copy, which it searches if no other node has one. */
   readonly outdated: () => readonly number[];
+  /** The changes that the copy of this node has. */
+  readonly versionIn: (partition: number) => number;
   /** Those that this node owns. */
   readonly owned: () => ReadonlySet<number>;
   readonly metrics: Pick<Metrics, "fleetSearchesRunning" | "fleetFailovers" | "fleetNodeUp">;
@@ -170,7 +172,10 @@ export class PartitionNodes implements SearchFleet {
   explainNoMirror(repositoryId: number): string {
     const { partitions, owned } = this.#settings;
     const partition = partitions.find(repositoryId);
-    if (owned().has(partition)) return "it has not fetched it yet";
+    return owned().has(partition) ? "it has not fetched it yet" : this.#explainNoOwner(partition);
+  }
+
+  #explainNoOwner(partition: number): string {
     const [last, part] = [this.#lastOwners.get(partition), namePartitions([partition])];
     return last === undefined
       ? `no node owns its part of the index (${part}) at this moment`
@@ -195,6 +200,20 @@ export class PartitionNodes implements SearchFleet {
     const partition = this.#place(repository);
     if (isSearchable(partition)) return;
     throw new TrawlError("overloaded", `node ${identity.node} does not have ${namePartitions([partition])}`);
+  }
+
+  findOwner(repository: string | number): RepositoryHolder | undefined {
+    const partition = this.#place(repository);
+    if (this.#settings.owned().has(partition)) return undefined;
+    const owner = this.#owners.get(partition);
+    const holder = owner === undefined ? undefined : this.#toHolder(owner);
+    if (holder !== undefined) return holder;
+    throw new TrawlError("overloaded", `nobody can be asked, because ${this.#explainNoOwner(partition)}: try again in a moment`);
+  }
+
+  findPlace(repository: string): { readonly partition: number; readonly isHere: boolean } {
+    const partition = this.#place(repository);
+    return { partition, isHere: this.#settings.isSearchable(partition) };
   }
 
   findLists(): ReturnType<SearchFleet["findLists"]> {
@@ -249,16 +268,23 @@ export class PartitionNodes implements SearchFleet {
   }
 
   /** Throws if this node cannot answer for all of them. */
-  #requirePartitions(...[{ numbers, count }, coordinator, areChanges]: Parameters<RequirePartitions>): void {
-    const { identity, isSearchable, outdated, owned } = this.#settings;
+  #requirePartitions(...[{ numbers, count }, coordinator, { since, atLeast }]: Parameters<RequirePartitions>): void {
+    const { identity, isSearchable, outdated, owned, versionIn } = this.#settings;
     this.#requireCount(count);
     // Others have a newer copy, and ask nobody else if they have none.
     const old = new Set(coordinator === identity.node ? outdated() : []);
     const lacking = numbers.filter((number) => !isSearchable(number) && !old.has(number));
     if (lacking.length > 0) throw new TrawlError("not-found", `it does not have ${namePartitions(lacking)}`);
     // Its mirrors may be those of the time when it did.
-    const others = areChanges ? numbers.filter((number) => !owned().has(number)) : [];
+    const others = since === undefined ? [] : numbers.filter((number) => !owned().has(number));
     if (others.length > 0) throw new TrawlError("not-found", `it does not own ${namePartitions(others)}`);
+    if (atLeast === undefined || !numbers.includes(atLeast.partition)) return;
+    const version = versionIn(atLeast.partition);
+    if (version < atLeast.version)
+      throw new TrawlError(
+        "not-found",
+        `it has ${namePartitions([atLeast.partition])} at version ${version}, and not yet at ${atLeast.version}`,
+      );
   }
 
   #requireCount(count: number): void {
@@ -302,7 +328,7 @@ export class PartitionNodes implements SearchFleet {
     const { log, metrics } = this.#settings;
     const { since } = search.request;
     const route = this.#findRoute(since !== undefined || needsMirrors(search.plan));
-    const wanted = only(route, findWanted(search, this.#settings.partitions));
+    const wanted = this.#askOwnerFirst(only(route, findWanted(search, this.#settings.partitions)), search.request);
     const { own, groups, missing } = since === undefined ? wanted : this.#ownersOf(wanted);
     const sourceGroups: SourceGroup[] = [];
     if (own.numbers.length > 0) sourceGroups.push(this.#toGroup(own.numbers, this.#inOrder(own)));
@@ -314,6 +340,20 @@ export class PartitionNodes implements SearchFleet {
       findOwner: () => undefined,
       places: since && this.#placesIn(sourceGroups),
     });
+  }
+
+  /** The owner of a partition has all of its changes, and others may not have the last ones yet. */
+  #askOwnerFirst(route: Route, { atLeast }: Pick<SearchRequest, "atLeast">): Route {
+    const partition = atLeast?.partition;
+    const owner = partition === undefined ? undefined : this.#owners.get(partition);
+    if (partition === undefined || owner === undefined) return route;
+    const groups = route.groups.flatMap((group): readonly Group[] => {
+      const { numbers, nodes } = group;
+      if (!numbers.includes(partition)) return [group];
+      const alone = { numbers: [partition], nodes: [owner, ...nodes.filter((name) => name !== owner)] };
+      return numbers.length === 1 ? [alone] : [alone, { numbers: numbers.filter((one) => one !== partition), nodes }];
+    });
+    return { ...route, groups };
   }
 
   /**

@@ -1,7 +1,8 @@
 import { isObject } from "../../base/is-object.js";
 import { groupCountMax, groupKinds, type WantedGroups } from "../../model/result-groups.js";
 import type { RevisionSpec } from "../../model/revision-syntax.js";
-import type { SearchRequest } from "../../model/search-request.js";
+import { partitionsMax } from "../../catalog/partitions.js";
+import type { PartitionVersion, SearchRequest } from "../../model/search-request.js";
 import type { NarrowedView, Viewer } from "../../model/viewer.js";
 import type { MetadataTest, RepositoryPredicate, TextPredicate } from "../../query/fields/repository-predicates.js";
 import { queryLimits } from "../../query/syntax/limits.js";
@@ -331,6 +332,7 @@ export const searchRequest: Shape<SearchRequest> = members<SearchRequest>({
   // It is told apart, because it may be long.
   since: nothing as Shape<never>,
   isBase: optional(flag),
+  atLeast: optional(members<PartitionVersion>({ partition: atMost(partitionsMax), version: natural })),
   viewer: searchViewer,
   client: name,
   origin: nothing as Shape<never>,

@@ -48,6 +48,13 @@ export interface SearchFleet {
   findHolders(repository: string | number, isKnown: boolean): readonly (readonly RepositoryHolder[])[];
   /** Throws `overloaded` if this node cannot tell others whether there is such a repository. */
   requireKnowing(repository: string | number): void;
+  /**
+   * The node that fetches and indexes the repository; undefined for this one, and for a name where names do not say which node has it.
+   * Throws `overloaded` if none is known that can be asked.
+   */
+  findOwner(repository: string | number): RepositoryHolder | undefined;
+  /** The partition of the repository with this name, and whether this node searches it itself; undefined without partitions. */
+  findPlace(repository: string): { readonly partition: number; readonly isHere: boolean } | undefined;
   /** Who lists what this node does not have; `lack` is a sentence about what nobody lists. */
   findLists(): { readonly lists: readonly ListedElsewhere[]; readonly lack: string | undefined };
   /** Throws `overloaded` if this node cannot list for others what is in these partitions. */

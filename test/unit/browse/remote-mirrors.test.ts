@@ -7,7 +7,7 @@ import t from "tap";
 import { TrawlError } from "../../../src/base/errors.js";
 import { silentLog } from "../../../src/base/log.js";
 import { stopWhenSet } from "../../../src/base/stop-signal.js";
-import { MirrorAnswers } from "../../../src/browse/mirror-answers.js";
+import { MirrorAnswers, type OwnerCommands } from "../../../src/browse/mirror-answers.js";
 import {
   checkAnswer,
   type MirrorLimits,
@@ -96,6 +96,7 @@ const catalog = {
       false,
       undefined,
     ),
+  positionIn: (partition: number) => ({ version: 40 + partition, flipId: "" }),
 };
 
 function makeMirrors(fleet: Partial<SearchFleet>): Mirrors {
@@ -105,16 +106,26 @@ function makeMirrors(fleet: Partial<SearchFleet>): Mirrors {
   return new Mirrors({ ...settings, fleet: () => fleet as SearchFleet });
 }
 
+/** The node that fetches, as the asked one says; undefined for that one. */
+let nextOwner: RepositoryHolder | undefined;
+
 const there: Partial<SearchFleet> = {
   findReader: () => undefined,
+  findOwner: () => nextOwner,
   explainNoMirror: () => "it has not fetched it yet",
   requireKnowing: () => undefined,
   requirePartitions: () => undefined,
 };
+/** What the other node is told to do. */
+const commands: { -readonly [Name in keyof OwnerCommands]: OwnerCommands[Name] } = {
+  waitForCommit: () => Promise.resolve(),
+};
+
 const answers = new MirrorAnswers({
   name: "b",
   mirrors: makeMirrors(there),
   catalog,
+  commands,
   fleet: () => there as SearchFleet,
   log: silentLog(),
 });
@@ -387,14 +398,74 @@ t.test("whoever stops to wait ends what is done there", async (t) => {
   await t.rejects(run(asking(mute), makeRequest("has-commit"), limits(ann, { timeoutMs: 1 })), late);
 });
 
+const awaited = { repository: "host/one", oid };
+
+t.test("another node waits for a commit, for the viewer, as long as it may", async (t) => {
+  const asked: unknown[] = [];
+  commands.waitForCommit = (commit, { viewer, client, timeoutMs }) => {
+    asked.push({ commit, viewer, client, timeoutMs });
+    return Promise.resolve();
+  };
+  const version = 40 + partitions.place("host/one");
+  t.same(await mirrors.waitForCommit(honest, awaited, limits(ann, { timeoutMs: 1_234 })), { version });
+  const { credential: _, ...viewer } = ann;
+  t.match(asked, [{ commit: awaited, viewer, client: "ann", timeoutMs: 1_234 }]);
+  const refusals: readonly (readonly [TrawlError, { code: string; message: RegExp }])[] = [
+    [new TrawlError("not-found", "not covered"), { code: "not-found", message: /^not covered$/ }],
+    [new TrawlError("conflict", "node c"), { code: "conflict", message: /^node c$/ }],
+    [new TrawlError("shutting-down", "x"), { code: "overloaded", message: /^node b of this fleet is stopping/ }],
+    [new TrawlError("storage", "/var/lib/secret"), { code: "git", message: /^node b has failed: its log says why$/ }],
+  ];
+  for (const [error, expected] of refusals) {
+    commands.waitForCommit = () => Promise.reject(error);
+    await t.rejects(mirrors.waitForCommit(honest, awaited, limits()), expected);
+  }
+  nextOwner = { ...honest, name: "c" };
+  const moved = { code: "overloaded", message: /node b does not fetch the repository any more, but node c/ };
+  await t.rejects(mirrors.waitForCommit(honest, awaited, limits()), moved, "it passes nothing on");
+  nextOwner = undefined;
+  await t.rejects(mirrors.waitForCommit(lost, awaited, limits()), { code: "overloaded" });
+});
+
+t.test("a wait ends there when nobody waits here, and there are not too many", async (t) => {
+  let isClosed = false;
+  commands.waitForCommit = (_, { onClosed }) =>
+    new Promise((_resolve, reject) => {
+      onClosed(() => {
+        isClosed = true;
+        reject(new TrawlError("cancelled", "gone"));
+      });
+    });
+  const cancels: (() => void)[] = [];
+  const onCancel = (callback: () => void) => {
+    cancels.push(callback);
+    return () => undefined;
+  };
+  // Half of them are for other clients.
+  const waits = Array.from({ length: 500 }, () => mirrors.waitForCommit(honest, awaited, limits(ann, { onCancel })));
+  const ended = Promise.allSettled(waits);
+  const full = { code: "too-many-requests", message: /Too many of your waits for commits/ };
+  await t.rejects(mirrors.waitForCommit(honest, awaited, limits()), full);
+  for (const cancel of cancels) cancel();
+  t.ok((await ended).every(({ status }) => status === "rejected"));
+  await until("the waits there have ended", () => isClosed);
+  commands.waitForCommit = () => Promise.resolve();
+  await until("others may wait", () =>
+    mirrors.waitForCommit(honest, awaited, limits()).then(
+      () => true,
+      () => false,
+    ),
+  );
+});
+
 t.test("what a node may not answer is no answer", async (t) => {
-  const answering = (...frames: readonly (readonly [head: object, body?: Uint8Array])[]): Mirrors =>
-    asking(
-      holderWith((channel) => ({
-        frame: () => frames.forEach(([head, body]) => channel.send(head, body)),
-        closed: () => undefined,
-      })),
-    );
+  type Frames = readonly (readonly [head: object, body?: Uint8Array])[];
+  const answeringHolder = (...frames: Frames): RepositoryHolder =>
+    holderWith((channel) => ({
+      frame: () => frames.forEach(([head, body]) => channel.send(head, body)),
+      closed: () => undefined,
+    }));
+  const answering = (...frames: Frames): Mirrors => asking(answeringHolder(...frames));
   const bytes = (value: unknown): readonly [object, Uint8Array] => [{ kind: "bytes" }, serialize(value)];
   const lies: readonly unknown[] = [
     undefined,
@@ -422,6 +493,12 @@ t.test("what a node may not answer is no answer", async (t) => {
     code: "git",
     message: "node b has failed: its log says why",
   });
+  for (const lie of [undefined, {}, { version: -1 }, { version: "1" }, { version: 1.5 }, []])
+    await t.rejects(
+      mirrors.waitForCommit(answeringHolder(bytes(lie), [{ kind: "end" }]), awaited, limits()),
+      { code: "git", message: /node b of this fleet has answered what cannot be/ },
+      JSON.stringify(lie),
+    );
   const other = serialize({ ...records[1] });
   const holder = holderWith((channel) => ({
     frame: () => {
@@ -443,6 +520,9 @@ t.test("what a node may not ask is refused", (t) => {
   const refused: readonly object[] = [
     { kind: "nothing" },
     { kind: "find", repository: {} },
+    { kind: "wait" },
+    { kind: "wait", commit: { repository: "host/one", oid: "--upload-pack=x" } },
+    { kind: "wait", commit: { repository: "x".repeat(5_000), oid } },
     { kind: "read", repositoryId: -1, request: makeRequest("has-commit") },
     { kind: "read", repositoryId: 1, request: { kind: "find-precise", repositoryId: 1, candidates: [] } },
     { kind: "read", repositoryId: 1, request: { ...makeRequest("has-commit"), oid: "--output=/etc/passwd" } },

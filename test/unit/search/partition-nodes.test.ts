@@ -6,7 +6,7 @@ import { createMetrics } from "../../../src/base/metrics.js";
 import { Partitions } from "../../../src/catalog/partitions.js";
 import type { BaseRevisions } from "../../../src/model/match-change.js";
 import type { SearchContext } from "../../../src/model/search-context.js";
-import { ownRequest } from "../../../src/model/search-request.js";
+import { ownRequest, type PartitionVersion } from "../../../src/model/search-request.js";
 import { operatorViewer } from "../../../src/model/viewer.js";
 import { ControlBlock } from "../../../src/protocol/control-block.js";
 import type { SearchPlan } from "../../../src/query/plan/plan.js";
@@ -34,6 +34,7 @@ class NotingNode implements LeafServices {
   /** Names of the repositories of an earlier search, as it is told. */
   told: (readonly string[])[] = [];
   outdated: readonly number[] = [];
+  version = 0;
 
   repositories(): readonly [] {
     return [];
@@ -81,6 +82,7 @@ const site = shared(async (owner) => {
       partitions: new Partitions(partitionCount),
       isSearchable: (partition) => noting[i]?.held.includes(partition) === true,
       outdated: () => noting[i]?.outdated ?? [],
+      versionIn: () => noting[i]?.version ?? 0,
       owned: () => new Set(noting[i]?.owned),
       listenHost: "127.0.0.1",
       listenPort: 0,
@@ -112,7 +114,14 @@ async function arrange(
     owned: owned[i] ?? [],
   }));
   for (const [i, one] of all.noting.entries())
-    [one.held, one.owned, one.outdated, one.asked, one.told] = [held[i] ?? [], owned[i] ?? [], [], [], []];
+    [one.held, one.owned, one.outdated, one.asked, one.told, one.version] = [
+      held[i] ?? [],
+      owned[i] ?? [],
+      [],
+      [],
+      [],
+      0,
+    ];
   for (const node of all.nodes) node.update(map);
   return all;
 }
@@ -121,10 +130,11 @@ async function search(
   node: PartitionNodes | undefined,
   query = "type:path needle",
   since?: BaseRevisions,
+  atLeast?: PartitionVersion,
 ): Promise<{ failures: string; excluded: readonly string[] }> {
   if (node === undefined) throw new RangeError("there is no such node");
   const plan = planQuery(query, "keyword", contexts);
-  const request = { ...ownRequest(query, operatorViewer, ""), receipt: "none", since } as const;
+  const request = { ...ownRequest(query, operatorViewer, ""), receipt: "none", since, atLeast } as const;
   const limits = searchLimits(plan, request, { defaultCount: 10, defaultTimeoutMs: longMs, maxTimeoutMs: longMs });
   const control = ControlBlock.allocate(1, 1000, 1);
   const nothing = (): undefined => undefined;
@@ -345,6 +355,65 @@ t.test("changes are asked of owners, each of which is told what it may have", as
     noting.map((one) => one.told),
     [[], [[...base.keys()]], []],
   );
+});
+
+t.test(
+  "a search that must see a change asks the owner for that partition, and others only if they have it",
+  async (t) => {
+    const held = [
+      [0, 1],
+      [2, 3, 4, 5, 6, 7],
+      [2, 3, 4, 5, 6, 7],
+    ];
+    const asked = (): readonly (readonly number[])[] => noting.map((one) => one.asked.flat().sort());
+    const atLeast = { partition: 4, version: 7 };
+    const { nodes, noting } = await arrange(held);
+    const [a, b, c] = noting;
+    if (a === undefined || b === undefined || c === undefined) throw new RangeError("there are nodes");
+    for (const [i, owner] of [
+      [1, b],
+      [2, c],
+    ] as const) {
+      await arrange(
+        held,
+        held,
+        noting.map((_, j) => (j === i ? [4] : [])),
+      );
+      owner.version = 7;
+      t.strictSame(await search(nodes[0], undefined, undefined, atLeast), { failures: "", excluded: [] });
+      t.ok(owner.asked.some((numbers) => numbers.join() === "4"));
+      t.strictSame(asked().flat().sort(), [0, 1, 2, 3, 4, 5, 6, 7], "each once");
+    }
+    // The owner has just changed, and the map does not say so yet.
+    await arrange(held, held, [[], [4], []]);
+    c.version = 8;
+    t.strictSame(await search(nodes[0], undefined, undefined, atLeast), { failures: "", excluded: [] });
+    t.ok(
+      c.asked.some((numbers) => numbers.join() === "4"),
+      "the next one that has it is asked",
+    );
+    c.version = 6;
+    const { failures } = await search(nodes[0], undefined, undefined, atLeast);
+    t.match(failures, /^nodes [bc] and [bc] were not searched completely/, "and nothing older");
+  },
+);
+
+t.test("who owns a repository is who is asked to fetch it", async (t) => {
+  const { nodes } = await arrange([[0], [1], []], undefined, [[0], [1], []]);
+  const [a] = nodes;
+  if (a === undefined) throw new RangeError("there are nodes");
+  const partitions = new Partitions(partitionCount);
+  const find = (partition: number): string =>
+    Array.from({ length: 1000 }, (_, i) => `host/a${i}`).find((name) => partitions.place(name) === partition) ?? "";
+  t.equal(a.findOwner(find(0)), undefined, "this one");
+  t.equal(a.findOwner(find(1))?.name, "b");
+  t.equal(a.findOwner(2)?.name, "b", "by its id");
+  t.throws(() => a.findOwner(find(2)), {
+    code: "overloaded",
+    message: /no (?:other )?node owns (?:its part of the index|it yet)/,
+  });
+  t.same(a.findPlace(find(0)), { partition: 0, isHere: true });
+  t.same(a.findPlace(find(1)), { partition: 1, isHere: false });
 });
 
 t.test("a node that is gone is not waited for while another one has what it has", async (t) => {
