@@ -124,7 +124,7 @@ const requestMetrics = {
     kind: "counter",
     name: "trawl_webhook_deliveries_total",
     labels: ["outcome"],
-    help: "Deliveries of code hosts, by outcome: accepted, unneeded (accepted, but nothing is to be fetched), refused (no such webhook, or a wrong secret), limited, invalid.",
+    help: "Deliveries of code hosts, by outcome: accepted, unneeded (accepted, but nothing is to be fetched), untold (nodes of the fleet that may fetch it do not answer), refused (no such webhook, or a wrong secret), limited, invalid.",
   },
   resumableStreams: {
     kind: "gauge",

@@ -17,6 +17,7 @@ import {
   askingHead,
   type AwaitedCommit,
   checkAnswer,
+  checkFetches,
   checkRecord,
   checkRecords,
   checkWaited,
@@ -25,7 +26,9 @@ import {
   type MirrorAsked,
   type MirrorRead,
   pieceBytes,
+  queuedMax,
   readMirrorAsked,
+  type RequestedFetches,
   toAnsweringHead,
   type WantedOutput,
   writeAnswer,
@@ -58,6 +61,8 @@ export interface Asker extends Pick<MirrorAsked, "viewer" | "client" | "timeoutM
 export interface OwnerCommands {
   /** Rejects like `waitForCommit`. */
   waitForCommit(commit: AwaitedCommit, asker: Asker): Promise<void>;
+  /** Schedules fetches of the repositories with any of these addresses, of those that it fetches and for which `isAsked`; returns their names. */
+  requestFetches(addresses: readonly string[], isAsked: (repositoryId: number) => boolean): readonly string[];
 }
 
 export interface MirrorAnswersSettings {
@@ -128,6 +133,19 @@ export class MirrorAnswers {
       );
     await commands.waitForCommit(commit, asker);
     return { version: catalog.positionIn(catalog.partitions.place(commit.repository)).version };
+  }
+
+  /** Throws `forbidden` if it is not for the operator, as the names are of all repositories. */
+  requestFetches(
+    { viewer }: MirrorAsked,
+    { partitions, addresses }: Extract<MirrorAsked["question"], { kind: "fetch" }>,
+  ): RequestedFetches {
+    if (!viewer.isSiteAdmin) throw new TrawlError("forbidden", "fetches by address are requested for the operator only");
+    const { fleet, catalog, commands } = this.#settings;
+    const notOwned = fleet()?.findNotOwned(partitions) ?? [];
+    const share = partitions && catalog.partitions.share(partitions.numbers);
+    const queued = commands.requestFetches(addresses, (id) => share?.has(id) !== false);
+    return { queued: queued.slice(0, queuedMax), notOwned };
   }
 
   /** The repositories that the viewer sees, some at a time. Throws `content-too-large` if there are too many. */
@@ -256,6 +274,8 @@ class MirrorAnswer implements FrameReceiver {
         return this.#sendValue(writeAnswer(checkRecord(this.#answers.find(asked, question.repository), "find")));
       case "wait":
         return this.#sendValue(writeAnswer(checkWaited(await this.#waitForCommit(question.commit, asked), "wait")));
+      case "fetch":
+        return this.#sendValue(writeAnswer(checkFetches(this.#answers.requestFetches(asked, question), "fetch")));
       case "list":
         return await this.#sendRecords(await this.#answers.list(asked, question));
       case "read":

@@ -84,7 +84,7 @@ export interface ListedRepositories {
  *     asking → asked    mirror (body: MirrorAsked)
  *     asked → asking    bytes*, then end or failed
  *
- * The bytes of `find`, `wait` and `read` are one value, as `v8.serialize` writes it; those of each message for `list` are a list of records; those of
+ * The bytes of `find`, `wait`, `fetch` and `read` are one value, as `v8.serialize` writes it; those of each message for `list` are a list of records; those of
  * `output` are what git writes. Whoever asks may close the
  * channel, which ends what is done for it, and takes bytes at its own pace. What arrives is checked at both ends, and copied member by
  * member: what no shape has does not cross.
@@ -103,6 +103,12 @@ export type MirrorQuestion =
   | { readonly kind: "find"; readonly repository: string | number }
   /** Of the node that fetches the repository: it answers when the commit can be searched there. */
   | { readonly kind: "wait"; readonly commit: AwaitedCommit }
+  /** Of the operator: fetches what has one of these addresses, in these partitions. */
+  | {
+      readonly kind: "fetch";
+      readonly partitions: ListedElsewhere["partitions"];
+      readonly addresses: readonly string[];
+    }
   /** All repositories that the viewer sees, in these partitions; with `names`, only those. */
   | {
       readonly kind: "list";
@@ -126,6 +132,11 @@ const itemsMax = 2_000_000;
 
 /** Names of which repositories are listed. */
 const namesMax = 100_000;
+
+/** Addresses of one delivery, UTF-16 units in one of them, and repositories that it may name. */
+export const addressesMax = 200;
+export const addressLengthMax = 4_096;
+export const queuedMax = 10_000;
 
 /** Repositories of which another node lists no more, and those in one message. */
 export const listedMax = 20_000;
@@ -328,6 +339,10 @@ const output: Shape<WantedOutput> = either<WantedOutput>("kind", {
   }),
 });
 
+const somePartitions = optional(
+  object({ numbers: list(atMost(partitionsMax), partitionsMax), count: atMost(partitionsMax) }),
+);
+
 const asked = members<MirrorAsked>({
   viewer: searchViewer,
   client: name,
@@ -338,11 +353,14 @@ const asked = members<MirrorAsked>({
       repository: (value, place) => (typeof value === "string" ? name(value, place) : natural(value, place)),
     }),
     wait: members({ kind: choice(["wait"]), commit: members<AwaitedCommit>({ repository: name, oid }) }),
+    fetch: members({
+      kind: choice(["fetch"]),
+      partitions: somePartitions,
+      addresses: list(text(addressLengthMax), addressesMax),
+    }),
     list: members({
       kind: choice(["list"]),
-      partitions: optional(
-        object({ numbers: list(atMost(partitionsMax), partitionsMax), count: atMost(partitionsMax) }),
-      ),
+      partitions: somePartitions,
       names: optional(list(name, namesMax)),
     }),
     read: members({
@@ -596,6 +614,17 @@ export const checkRecord = optional(record);
 
 /** A part of the answer of `list`. */
 export const checkRecords = list(record, listedAtOnce);
+
+/** The answer of `fetch`: what will be fetched, and which of the partitions another node owns by now. */
+export interface RequestedFetches {
+  readonly queued: readonly string[];
+  readonly notOwned: readonly number[];
+}
+
+export const checkFetches = members<RequestedFetches>({
+  queued: list(name, queuedMax),
+  notOwned: list(atMost(partitionsMax), partitionsMax),
+});
 
 /** The answer of `wait`: how many changes its partition has had. */
 export const checkWaited = object({ version: natural });

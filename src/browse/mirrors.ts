@@ -18,6 +18,7 @@ import type {
   MirrorReadKind,
   WantedOutput,
 } from "./mirror-messages.js";
+import type { FetchesElsewhere } from "./remote-mirrors.js";
 import type { ListedElsewhere, RepositoryHolder, SearchFleet } from "../search/source/search-fleet.js";
 
 export interface MirrorsSettings {
@@ -122,6 +123,13 @@ export class Mirrors {
     limits: MirrorLimits,
   ): Promise<{ readonly version: number }> {
     return await (await this.#remote()).waitForCommit(owner, commit, limits);
+  }
+
+  /** Has the nodes that fetch what this one does not do so with what has one of these addresses; undefined if there is no fleet to ask. */
+  async requestFetches(addresses: readonly string[], limits: MirrorLimits): Promise<FetchesElsewhere | undefined> {
+    const fleet = this.#settings.fleet();
+    if (fleet === undefined) return undefined;
+    return await (await this.#remote()).requestFetches(() => fleet.findOwners(), addresses, limits);
   }
 
   /** The repositories of other nodes that the viewer sees. */

@@ -1,19 +1,22 @@
 import { Readable } from "node:stream";
 import { unreachable } from "../base/assert.js";
-import { callAfter } from "../base/deadline.js";
+import { callAfter, monotonicMs, sleep } from "../base/deadline.js";
 import { deserializeError, errorMessage, type SerializedError, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import type { GitOutput } from "../git/run/run.js";
 import type { Repository } from "../model/repository.js";
 import type { ReadAnswer, ReadKinds } from "../protocol/read-messages.js";
-import type { ListedElsewhere, RepositoryHolder } from "../search/source/search-fleet.js";
+import type { ListedElsewhere, OwnerElsewhere, RepositoryHolder, SearchFleet } from "../search/source/search-fleet.js";
 import type { FrameReceiver } from "../wire/frame-channel.js";
 import type { Frame } from "../wire/frames.js";
 import {
+  addressesMax,
+  addressLengthMax,
   answerBytesMax,
   askingHead,
   type AwaitedCommit,
   checkAnswer,
+  checkFetches,
   checkRecord,
   checkRecords,
   checkWaited,
@@ -22,6 +25,8 @@ import {
   type MirrorLimits,
   type MirrorQuestion,
   type MirrorReadKind,
+  queuedMax,
+  type RequestedFetches,
   readAnswer,
   toAnsweringHead,
   type WantedOutput,
@@ -34,6 +39,21 @@ const outputBytesMax = 256 * 1024;
 
 /** What a node is asked to do takes as long as its caller may; then it is told so itself, and this node does not wait for it. */
 const graceMs = 1_000;
+
+const ofSeveral: ReadonlySet<MirrorQuestion["kind"]> = new Set(["list", "fetch"]);
+
+/** The first pause before owners are looked for again. */
+const fetchPauseMs = 250;
+
+/** Sentences about nodes that an answer has. */
+const lacksMax = 10;
+
+/** What other nodes will fetch, sentences about what they could not be told, and the partitions that these are about; undefined for all. */
+export interface FetchesElsewhere {
+  readonly queued: readonly string[];
+  readonly lacks: readonly string[];
+  readonly lacking: ReadonlySet<number> | undefined;
+}
 
 /** What this node asks others, where they have the mirror of a repository, or its record. */
 export class RemoteMirrors {
@@ -75,6 +95,61 @@ export class RemoteMirrors {
   ): Promise<{ readonly version: number }> {
     const bytes = await this.#ask(holder, { kind: "wait", commit }, limits);
     return this.#check(holder, () => checkWaited(readAnswer(bytes), "wait"));
+  }
+
+  /**
+   * Has other nodes fetch what has one of these addresses, those that own the partitions and each for its own. Those that do not answer,
+   * or do not own something any more, are looked for again until the time is over.
+   */
+  async requestFetches(
+    findOwners: SearchFleet["findOwners"],
+    given: readonly string[],
+    limits: MirrorLimits,
+  ): Promise<FetchesElsewhere> {
+    // No repository has a longer one.
+    const addresses = given.filter(({ length }) => length <= addressLengthMax).slice(0, addressesMax);
+    const endMs = monotonicMs() + limits.timeoutMs;
+    const queued = new Set<string>();
+    let left: ReadonlySet<number> | undefined;
+    for (let pauseMs = fetchPauseMs; ; pauseMs *= 2) {
+      const { owners, missing } = findOwners();
+      const asked = left === undefined ? owners : among(owners, left);
+      const isLeft = left;
+      const lacking = new Set(missing.filter((number) => isLeft?.has(number) !== false));
+      const lacks = lacking.size === 0 ? [] : [sayUnowned(lacking)];
+      const roundLimits = { ...limits, timeoutMs: Math.max(1, endMs - monotonicMs()) };
+      await Promise.all(
+        asked.map(async ({ holder, partitions }) => {
+          try {
+            const told = await this.#fetchAt(holder, partitions, addresses, roundLimits);
+            for (const name of told.queued) if (queued.size < queuedMax) queued.add(name);
+            if (told.notOwned.length > 0) lacks.push(`node ${holder.name} of this fleet does not fetch all that it did`);
+            for (const number of told.notOwned) lacking.add(number);
+          } catch (error) {
+            if (!(error instanceof TrawlError)) throw error;
+            lacks.push(error.message);
+            for (const number of partitions?.numbers ?? []) lacking.add(number);
+          }
+        }),
+      );
+      // Where there are no partitions, another look finds the same nodes.
+      const isOver = lacking.size === 0 || monotonicMs() + pauseMs >= endMs;
+      if (isOver) return { queued: [...queued], lacks: [...new Set(lacks)].slice(0, lacksMax), lacking };
+      left = lacking;
+      await sleep(pauseMs);
+    }
+  }
+
+  async #fetchAt(
+    holder: RepositoryHolder,
+    partitions: OwnerElsewhere["partitions"],
+    addresses: readonly string[],
+    limits: MirrorLimits,
+  ): Promise<RequestedFetches> {
+    const bytes = await this.#ask(holder, { kind: "fetch", partitions, addresses }, limits);
+    const told = this.#check(holder, () => checkFetches(readAnswer(bytes), "fetch"));
+    const isAsked = new Set(partitions?.numbers);
+    return { queued: told.queued, notOwned: told.notOwned.filter((number) => isAsked.has(number)) };
   }
 
   /** Asks one node of each list, and the next one if it does not answer. */
@@ -220,7 +295,7 @@ export class RemoteMirrors {
           }
         },
         closed: (reason) =>
-          fail(this.#lost(holder, reason, question.kind === "list" ? "some of the repositories" : "the repository")),
+          fail(this.#lost(holder, reason, ofSeveral.has(question.kind) ? "some of the repositories" : "the repository")),
       };
       const channel = holder.open(receiver);
       const wait = callAfter(limits.timeoutMs + graceMs, () =>
@@ -263,6 +338,19 @@ export class RemoteMirrors {
       );
     }
   }
+}
+
+/** Those of the owners who have some of the partitions, and only these. */
+function among(owners: readonly OwnerElsewhere[], numbers: ReadonlySet<number>): readonly OwnerElsewhere[] {
+  return owners.flatMap(({ holder, partitions }) => {
+    const some = partitions?.numbers.filter((number) => numbers.has(number)) ?? [];
+    return partitions === undefined || some.length === 0 ? [] : [{ holder, partitions: { ...partitions, numbers: some } }];
+  });
+}
+
+function sayUnowned(numbers: ReadonlySet<number>): string {
+  const parts = numbers.size === 1 ? "1 part" : `${numbers.size} parts`;
+  return `no node fetches ${parts} of the index at this moment, as far as this one knows`;
 }
 
 /** Whether a list without what this is about is better than none. */

@@ -7,7 +7,7 @@ import type { PartitionPlace } from "../../src/fleet/plan-records.js";
 import { type Answer, changesSince, receiptOf, search, Watching } from "../support/changes.js";
 import { SseDecoder } from "../../src/cli/connection/sse-decoder.js";
 import type { StreamError, StreamMatch } from "../../src/model/stream-events.js";
-import { runCommand } from "../support/daemon.js";
+import { type DaemonProcess, runCommand } from "../support/daemon.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { IndexNode, makeIndexSite } from "../support/index-node.js";
 import { readMirror } from "../support/mirror-readings.js";
@@ -39,7 +39,21 @@ function findPartition(name: string): number {
   return new Partitions(partitionCount).place(name);
 }
 
+const hookSecret = "the secret of a webhook";
+
 class Node extends IndexNode {
+  override start(): Promise<DaemonProcess> {
+    return super.start(["--set", `webhooks.secrets=${JSON.stringify({ hook: hookSecret })}`]);
+  }
+
+  /** Tells it of changes in repositories, as a code host does. */
+  async deliver(...repositories: readonly string[]): Promise<{ status: number; text: string; retry: string | null }> {
+    const headers = { Authorization: `Bearer ${hookSecret}` };
+    const request = { method: "POST", headers, body: JSON.stringify({ repositories }) };
+    const response = await fetch(`${this.running.url}/.api/webhooks/hook`, request);
+    return { status: response.status, text: await response.text(), retry: response.headers.get("retry-after") };
+  }
+
   /** The repositories of the results, sorted. */
   async found(query: string): Promise<string> {
     const { found } = await this.running.search(query);
@@ -277,6 +291,25 @@ t.test("a search waits for a commit at each node, whoever fetches the repository
   }
 });
 
+t.test("a webhook may reach any node", { skip }, async (t) => {
+  const fleet = await site();
+  const chosen = [0, 1, 2].map((partition) => names.find((name) => findPartition(name) === partition) ?? "");
+  for (const name of chosen)
+    for (const node of fleet.running) {
+      fleet.commit(name, `hook-${node.name}.txt`, `told to ${node.name}\n`);
+      const address = node.name === "a" ? name : (fleet.sources.get(name)?.path ?? "");
+      const { status, text } = await node.deliver(address);
+      t.same([status, JSON.parse(text)], [202, { queued: [name] }], `${name} at ${node.name}`);
+      await becomes(t, () => node.found(`repo:^${name}$ told to ${node.name}`), name, "it is fetched and indexed");
+    }
+  for (const node of fleet.running) {
+    const every = JSON.parse((await node.deliver(...chosen, "host/none", privateName)).text) as { queued: string[] };
+    t.same(every.queued.sort(), [...chosen, privateName].sort(), "of each partition");
+    t.match(await node.deliver("host/none"), { status: 202, text: '{"queued":[]}' });
+    t.match(await node.deliver("x".repeat(10_000)), { status: 202, text: '{"queued":[]}' });
+  }
+});
+
 t.test("what is read from mirrors is the same at all nodes", { skip }, async (t) => {
   const fleet = await site();
   for (const name of names.slice(0, 4)) {
@@ -320,6 +353,14 @@ t.test("an owner is killed: its partitions are taken over, and nothing else move
   const first = await Promise.all(others.map(read));
   t.ok(first.every(isAnswer), JSON.stringify(first));
   t.match(first[0]?.text, new RegExp(`node ${killed.name} of this fleet, which has the repository, does not answer`));
+  const ofOther = names.find((name) => before[findPartition(name)]?.owner === others[1]?.name) ?? "";
+  const [partly, untold] = await Promise.all([others[0]?.deliver(ofLost, ofOther), others[0]?.deliver(ofLost)]);
+  const reason = /does not answer|no node fetches/;
+  // It may be taken over already.
+  t.ok(untold?.status === 503 ? reason.test(untold.text) : untold?.text.includes(ofLost), JSON.stringify(untold));
+  if (untold?.status === 503) t.equal(untold.retry, "5");
+  t.match(partly, { status: 202, text: ofOther });
+  t.ok(reason.test(partly?.text ?? "") || partly?.text.includes(ofLost), JSON.stringify(partly));
   await killed.kill();
   for (const node of fleet.running) {
     const { progress, found } = await node.running.search("needle");
@@ -331,6 +372,7 @@ t.test("an owner is killed: its partitions are taken over, and nothing else move
     if (!answers.every(isAnswer)) t.fail(JSON.stringify(answers));
     return (await fleet.places()).every(({ owner }) => owner !== "" && owner !== killed.name);
   });
+  await until("a webhook reaches the next owner", async () => (await others[0]?.deliver(ofLost))?.text.includes(ofLost) === true);
   for (const paths of await Promise.all(waiting)) t.same(paths, ["awaited.txt"]);
   const after = await fleet.ownedPlaces();
   for (const [id, place] of before.entries()) {

@@ -81,7 +81,7 @@ export function hollowServices(search: Partial<SearchHandler>, ready: boolean): 
     },
     webhooks: {
       webhookSecrets: new Map(),
-      requestByAddress: () => [],
+      requestByAddress: () => Promise.resolve({ queued: [], lacks: [] }),
       recordRefusal: () => undefined,
       count: () => undefined,
     },

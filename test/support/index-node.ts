@@ -28,8 +28,8 @@ export class IndexNode {
     readonly data: string,
   ) {}
 
-  async start(): Promise<DaemonProcess> {
-    this.daemon = await testDaemon(this.owner, ["--config", this.config, ...textsOnly.slice(0, 2)], this.data);
+  async start(args: readonly string[] = []): Promise<DaemonProcess> {
+    this.daemon = await testDaemon(this.owner, ["--config", this.config, ...textsOnly.slice(0, 2), ...args], this.data);
     return this.daemon;
   }
 

@@ -6,6 +6,7 @@ import type { Connections } from "../../codehost/connections.js";
 import { type RequestServices, type RemoteRepository, RequestContext } from "../../browse/request-context.js";
 import { GraphqlExecutor } from "../../graphql/execution/executor.js";
 import { createSchema } from "../../graphql/execution/schema.js";
+import type { RepositoryAddresses } from "../../graphql/sources/repository-addresses.js";
 import { noOrigin } from "../../model/request-origin.js";
 import { operatorViewer } from "../../model/viewer.js";
 import type { Controlled } from "./controlled.js";
@@ -78,8 +79,17 @@ export function elsewhereFinder(
 }
 
 /** What this node does for others with the repositories that it fetches. */
-export function ownerCommands(services: RequestServices): OwnerCommands {
+export function ownerCommands(
+  services: RequestServices,
+  { share }: Pick<DaemonParts, "share">,
+  addresses: RepositoryAddresses,
+): OwnerCommands {
   return {
+    requestFetches: (given, isAsked) => {
+      const found = addresses.find(given).filter(({ id }) => share.has(id) && isAsked(id));
+      for (const { id } of found) services.repositoryCommands.request(id);
+      return found.map(({ name }) => name);
+    },
     waitForCommit: async (commit, { viewer, client, timeoutMs, onClosed }) => {
       // As the control interface of another node asks.
       const isOperator = viewer.isSiteAdmin && viewer.userId === undefined;

@@ -7,6 +7,8 @@ import { ProxyHeader } from "../../account/sign-in/proxy-header.js";
 import { ProxySignIn } from "../../account/sign-in/proxy-sign-in.js";
 import { Origins } from "../../account/sign-in/origins.js";
 import { SignIn } from "../../account/sign-in/sign-in.js";
+import type { MirrorLimits } from "../../browse/mirror-messages.js";
+import type { FetchesElsewhere } from "../../browse/remote-mirrors.js";
 import type { Replica } from "../../fleet/replica.js";
 import type { Log } from "../../base/log.js";
 import { ChangeWatches } from "../../search/changes/change-watch.js";
@@ -14,7 +16,7 @@ import type { Searcher } from "../../search/searcher.js";
 import { type RequestServices, RequestContext } from "../../browse/request-context.js";
 import type { Catalog } from "../../catalog/catalog.js";
 import type { GraphqlExecutor } from "../../graphql/execution/executor.js";
-import { RepositoryAddresses } from "../../graphql/sources/repository-addresses.js";
+import type { RepositoryAddresses } from "../../graphql/sources/repository-addresses.js";
 import { ClientAddresses } from "../../http/server/client-address.js";
 import { TrustedHosts } from "../../http/access/request-check.js";
 import { addRoutes } from "../../http/routes/routes.js";
@@ -42,6 +44,7 @@ type Routes = Parameters<typeof addRoutes>[1];
 export interface RouteSources {
   readonly webhookSecrets: ReadonlyMap<string, string>;
   readonly services: RequestServices;
+  readonly addresses: RepositoryAddresses;
   readonly graphql: () => GraphqlExecutor;
   readonly mcp: McpLoader;
 }
@@ -61,7 +64,7 @@ export function createHttpServer(options: ResolvedOptions, parts: DaemonParts, s
     jobs: parts.jobs,
     uploads: { precise: parts.precise, audit: parts.audit, uploaders: options.precise.uploaders },
     resumable: parts.resumable,
-    webhooks: webhooks(parts, sources.webhookSecrets),
+    webhooks: webhooks(parts, sources),
     scim: {
       directory: parts.directory,
       readSecret,
@@ -215,17 +218,55 @@ function watchAllFlips(
   };
 }
 
+/** Deliveries that other nodes are told of at the same time. */
+const forwardedMax = 64;
+
+/** Code hosts wait for ten seconds, and most of them send nothing again. */
+const forwardMs = 5_000;
+
+const tooManyForwarded: FetchesElsewhere = {
+  queued: [],
+  lacks: ["too many deliveries are being passed on to other nodes: try again in a moment"],
+  lacking: undefined,
+};
+
 function webhooks(
-  { catalog, sync, audit, registry }: DaemonParts,
-  webhookSecrets: ReadonlyMap<string, string>,
+  { catalog, sync, audit, registry, share, mirrors }: DaemonParts,
+  { webhookSecrets, addresses }: Pick<RouteSources, "webhookSecrets" | "addresses">,
 ): Routes["webhooks"] {
-  const addresses = new RepositoryAddresses(() => catalog.repositoryTable(operatorViewer));
+  const limits: MirrorLimits = {
+    viewer: operatorViewer,
+    client: "webhooks",
+    timeoutMs: forwardMs,
+    stop: new Int32Array(new SharedArrayBuffer(4)),
+    onCancel: () => () => undefined,
+  };
+  let forwardedCount = 0;
+  const tellOthers = async (given: readonly string[]): Promise<FetchesElsewhere | undefined> => {
+    if (given.length === 0) return undefined;
+    if (forwardedCount >= forwardedMax) return tooManyForwarded;
+    forwardedCount++;
+    try {
+      return await mirrors.requestFetches(given, limits);
+    } finally {
+      forwardedCount--;
+    }
+  };
   return {
     webhookSecrets,
-    requestByAddress: (given) => {
+    requestByAddress: async (given) => {
       const repositories = addresses.find(given);
-      for (const { id } of repositories) sync.commands.request(id);
-      return repositories.map(({ name }) => name);
+      const own = repositories.filter(({ id }) => share.has(id));
+      for (const { id } of own) sync.commands.request(id);
+      const told = await tellOthers(given);
+      // They are fetched here if this node takes over.
+      const others = repositories.filter(({ id }) => !share.has(id));
+      const untold = others.filter(({ id }) => told?.lacking?.has(catalog.partitions.find(id)) !== false);
+      for (const { id } of untold) sync.commands.request(id);
+      const [first] = untold;
+      const lack = told === undefined && first !== undefined ? [share.refusal(first.id).message] : [];
+      const queued = new Set([...own.map(({ name }) => name), ...(told?.queued ?? [])]);
+      return { queued: [...queued], lacks: told?.lacks ?? lack };
     },
     recordRefusal: (sender, reason) => audit.recordRefusal(sender, reason),
     count: (outcome) => registry.metrics.webhookDeliveries.inc({ outcome }),

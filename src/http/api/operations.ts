@@ -973,12 +973,13 @@ export const operations: readonly Operation[] = [
     body: { content: json({ type: "object" }) },
     answers: {
       202: {
-        description: "The repositories that will be fetched.",
-        content: json(object({ queued: list(text) })),
+        description:
+          "The repositories that will be fetched, and in a fleet sentences about nodes that could not be told. If no repository is known and some nodes could not be told, the status is 503.",
+        content: json(object({ queued: list(text) }, { lacks: list(text) })),
         headers: { "RateLimit-Policy": "The limit on deliveries.", RateLimit: "What is left of it." },
       },
     },
-    failures: [400, 401, 429],
+    failures: [400, 401, 429, 503],
   },
   {
     id: "robots",

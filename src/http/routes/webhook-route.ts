@@ -20,6 +20,9 @@ const deliveryLimit = attemptsIn(60_000, deliveriesMax);
 const refusalLimit = attemptsIn(60_000, 60);
 const deliveryQuota = { name: "deliveries", unit: "requests", countMax: deliveriesMax, windowSeconds: 60 } as const;
 
+/** When a sender may try again whose delivery may be about what nodes fetch that do not answer. */
+const untoldSeconds = 5;
+
 /** Limit on repositories named in one plain delivery. */
 const namedMax = 100;
 
@@ -36,14 +39,20 @@ const pushEvents: ReadonlySet<string> = new Set([
   "repository_update",
 ]);
 
-/** What became of a delivery; `unneeded` has nothing to be fetched. */
-export type DeliveryOutcome = "accepted" | "unneeded" | "refused" | "limited" | "invalid";
+/** What became of a delivery; `unneeded` has nothing to be fetched, and `untold` may have something that other nodes fetch. */
+export type DeliveryOutcome = "accepted" | "unneeded" | "untold" | "refused" | "limited" | "invalid";
+
+/** The names of repositories that will be fetched, and sentences about nodes of a fleet that could not be told. */
+export interface RequestedByAddress {
+  readonly queued: readonly string[];
+  readonly lacks: readonly string[];
+}
 
 export interface WebhookServices {
   /** By the id in the URL. */
   readonly webhookSecrets: ReadonlyMap<string, string>;
-  /** Schedules a fetch of the repositories that match any of these addresses; returns their names. */
-  readonly requestByAddress: (addresses: readonly string[]) => readonly string[];
+  /** Schedules a fetch of the repositories that match any of these addresses. */
+  readonly requestByAddress: (addresses: readonly string[]) => Promise<RequestedByAddress>;
   /** Records a refused delivery. */
   readonly recordRefusal: (sender: Sender, reason: string) => void;
   readonly count: (outcome: DeliveryOutcome) => void;
@@ -70,6 +79,17 @@ function webhookHandler({ webhookSecrets, requestByAddress, recordRefusal, count
     const headers = { ...plainText, ...waitHeaders(limit, Math.ceil(waitMs / 1000)) };
     response.reply(429, headers, "Too many deliveries within one minute.\n");
   };
+  const answer = async (addresses: readonly string[], response: HttpResponse): Promise<void> => {
+    const { queued, lacks } = await requestByAddress(addresses);
+    if (queued.length === 0 && lacks.length > 0) {
+      count("untold");
+      const headers = { "Retry-After": String(untoldSeconds) };
+      return response.replyError(503, "overloaded", lacks.join("; "), headers);
+    }
+    count(queued.length > 0 ? "accepted" : "unneeded");
+    const body = JSON.stringify({ queued, ...(lacks.length === 0 ? {} : { lacks }) });
+    return response.reply(202, { ...plainText, "Content-Type": "application/json" }, body);
+  };
   return (request, response) => {
     const id = request.params["ID"] ?? "";
     const refusalWaitMs = refusals.begin(request.remoteAddress, monotonicMs());
@@ -84,15 +104,15 @@ function webhookHandler({ webhookSecrets, requestByAddress, recordRefusal, count
     const { left, resetMs } = deliveries.room(id, monotonicMs());
     response.addHeaders(rateLimitHeaders([{ ...deliveryQuota, left, resetSeconds: Math.ceil(resetMs / 1000) }]));
     if (waitMs > 0) return tooMany(response, deliveryQuota.name, waitMs);
+    let addresses: readonly string[];
     try {
-      const queued = deliver(request, requestByAddress);
-      count(queued.length > 0 ? "accepted" : "unneeded");
-      return response.reply(202, { ...plainText, "Content-Type": "application/json" }, JSON.stringify({ queued }));
+      addresses = readDelivery(request);
     } catch (error) {
       if (!(error instanceof TrawlError)) throw error;
       count("invalid");
       return response.replyError(error.httpStatus, error.code, error.message);
     }
+    return answer(addresses, response);
   };
 }
 
@@ -108,8 +128,8 @@ function isGenuine(request: HttpRequest, secret: string): boolean {
   return token !== undefined && isSameSecret(token, secret);
 }
 
-/** Names of the repositories that will be fetched; none for an event that changes no branch. Throws `bad-request`. */
-function deliver(request: HttpRequest, requestByAddress: WebhookServices["requestByAddress"]): readonly string[] {
+/** The addresses of what has changed; none for an event that changes no branch. Throws `bad-request`. */
+function readDelivery(request: HttpRequest): readonly string[] {
   const { headers } = request;
   const event =
     headers.get("x-github-event") ??
@@ -119,7 +139,7 @@ function deliver(request: HttpRequest, requestByAddress: WebhookServices["reques
     headers.get("x-event-key");
   const payload = readPayload(request);
   const named = event === "System Hook" ? (toText(payload["event_name"]) ?? "") : event;
-  return named === undefined || pushEvents.has(named) ? requestByAddress(addressesIn(payload)) : [];
+  return named === undefined || pushEvents.has(named) ? addressesIn(payload) : [];
 }
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -170,6 +170,16 @@ export class FleetNodes implements SearchFleet {
     return typeof repository === "string" ? undefined : this.findReader(repository);
   }
 
+  /** Nodes with the same repositories fetch for themselves, each of them. */
+  findOwners(): ReturnType<SearchFleet["findOwners"]> {
+    const holders = this.#settings.nodes.flatMap((_, index) => this.#toHolder(index) ?? []);
+    return { owners: holders.map((holder) => ({ holder, partitions: undefined })), missing: [] };
+  }
+
+  findNotOwned(): readonly [] {
+    return [];
+  }
+
   findPlace(): undefined {
     return undefined;
   }

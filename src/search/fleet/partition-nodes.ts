@@ -208,7 +208,37 @@ export class PartitionNodes implements SearchFleet {
     const owner = this.#owners.get(partition);
     const holder = owner === undefined ? undefined : this.#toHolder(owner);
     if (holder !== undefined) return holder;
-    throw new TrawlError("overloaded", `nobody can be asked, because ${this.#explainNoOwner(partition)}: try again in a moment`);
+    throw new TrawlError(
+      "overloaded",
+      `nobody can be asked, because ${this.#explainNoOwner(partition)}: try again in a moment`,
+    );
+  }
+
+  findOwners(): ReturnType<SearchFleet["findOwners"]> {
+    const { partitions, owned } = this.#settings;
+    const { count } = partitions;
+    const owns = owned();
+    const numbersOf = new Map<string, number[]>();
+    const missing: number[] = [];
+    for (let partition = 0; partition < count; partition++) {
+      if (owns.has(partition)) continue;
+      const owner = this.#owners.get(partition);
+      const numbers = owner === undefined ? missing : (numbersOf.get(owner) ?? []);
+      numbers.push(partition);
+      if (owner !== undefined) numbersOf.set(owner, numbers);
+    }
+    const owners = [...numbersOf].flatMap(([name, numbers]) => {
+      const holder = this.#toHolder(name);
+      return holder === undefined ? [] : [{ holder, partitions: { numbers, count } }];
+    });
+    return { owners, missing };
+  }
+
+  findNotOwned(asked: ListedElsewhere["partitions"]): readonly number[] {
+    if (asked === undefined) throw new TrawlError("bad-request", "the partitions must be said");
+    this.#requireCount(asked.count);
+    const owns = this.#settings.owned();
+    return asked.numbers.filter((number) => !owns.has(number));
   }
 
   findPlace(repository: string): { readonly partition: number; readonly isHere: boolean } {

@@ -25,6 +25,12 @@ export interface ListedElsewhere {
   readonly partitions: { readonly numbers: readonly number[]; readonly count: number } | undefined;
 }
 
+/** Another node, and the partitions that it owns, of so many; undefined for all that it has. */
+export interface OwnerElsewhere {
+  readonly holder: RepositoryHolder;
+  readonly partitions: ListedElsewhere["partitions"];
+}
+
 /** The nodes over which the repositories are spread, as this one sees them. */
 export interface SearchFleet {
   /** Whether this node has copies of all that there is. */
@@ -53,6 +59,10 @@ export interface SearchFleet {
    * Throws `overloaded` if none is known that can be asked.
    */
   findOwner(repository: string | number): RepositoryHolder | undefined;
+  /** Who fetches what this node does not; `missing` are partitions of which it is not known, or that nobody owns. */
+  findOwners(): { readonly owners: readonly OwnerElsewhere[]; readonly missing: readonly number[] };
+  /** Which of these partitions this node does not own. Throws `bad-request` if the fleet is not divided like that. */
+  findNotOwned(partitions: ListedElsewhere["partitions"]): readonly number[];
   /** The partition of the repository with this name, and whether this node searches it itself; undefined without partitions. */
   findPlace(repository: string): { readonly partition: number; readonly isHere: boolean } | undefined;
   /** Who lists what this node does not have; `lack` is a sentence about what nobody lists. */

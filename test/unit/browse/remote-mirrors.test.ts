@@ -106,12 +106,16 @@ function makeMirrors(fleet: Partial<SearchFleet>): Mirrors {
   return new Mirrors({ ...settings, fleet: () => fleet as SearchFleet });
 }
 
+/** Partitions that the asked node does not own any more. */
+let notOwned: readonly number[] = [];
+
 /** The node that fetches, as the asked one says; undefined for that one. */
 let nextOwner: RepositoryHolder | undefined;
 
 const there: Partial<SearchFleet> = {
   findReader: () => undefined,
   findOwner: () => nextOwner,
+  findNotOwned: () => notOwned,
   explainNoMirror: () => "it has not fetched it yet",
   requireKnowing: () => undefined,
   requirePartitions: () => undefined,
@@ -119,6 +123,7 @@ const there: Partial<SearchFleet> = {
 /** What the other node is told to do. */
 const commands: { -readonly [Name in keyof OwnerCommands]: OwnerCommands[Name] } = {
   waitForCommit: () => Promise.resolve(),
+  requestFetches: () => [],
 };
 
 const answers = new MirrorAnswers({
@@ -458,6 +463,53 @@ t.test("a wait ends there when nobody waits here, and there are not too many", a
   );
 });
 
+t.test("owners are told what to fetch, each of them, and what they could not be told is said", async (t) => {
+  let asked: unknown[] = [];
+  commands.requestFetches = (addresses, isAsked) => {
+    asked.push({ addresses, ids: [1, 2].filter(isAsked) });
+    return ["host/one"];
+  };
+  type Owners = ReturnType<SearchFleet["findOwners"]>;
+  const addresses = ["host/one", "https://host/one.git"];
+  const request = (findOwners: () => Owners, viewer = operatorViewer, timeoutMs = 60_000) =>
+    makeMirrors({ findOwners }).requestFetches(addresses, limits(viewer, { timeoutMs }));
+  const owned = (holder: RepositoryHolder, ...numbers: readonly number[]) => ({ holder, partitions: { numbers, count: 2 } });
+  const all = { queued: ["host/one"], lacks: [], lacking: new Set() };
+  t.same(await request(() => ({ owners: [owned(honest, 1)], missing: [] })), all);
+  t.same(asked, [{ addresses, ids: [2] }], "for its partitions");
+  t.same(await request(() => ({ owners: [{ holder: honest, partitions: undefined }], missing: [] })), all);
+  t.same(await request(() => ({ owners: [], missing: [] })), { ...all, queued: [] });
+  // The first one is lost, and another node owns its partition a moment later.
+  let looks = 0;
+  asked = [];
+  const moving = (): Owners => ({ owners: [owned(looks++ === 0 ? lost : honest, 0), owned(honest, 1)], missing: [] });
+  t.same(await request(moving), all);
+  t.equal(asked.length, 2, "who was told is not told again");
+  notOwned = [0];
+  looks = 0;
+  const owners = (): Owners => {
+    if (looks++ > 0) notOwned = [];
+    return { owners: [owned(honest, 0, 1)], missing: [] };
+  };
+  t.same(await request(owners), all, "a node that owns less by now says so, and is asked again");
+  const away = await request(() => ({ owners: [owned(lost, 0)], missing: [1] }), operatorViewer, 1);
+  t.match(away, { queued: [], lacks: [/no node fetches 1 part of the index/, /node b of this fleet, which has some/] });
+  t.same(away?.lacking, new Set([0, 1]));
+  const hidden = await request(() => ({ owners: [owned(honest, 0)], missing: [] }), ann, 1);
+  t.match(hidden, { queued: [], lacks: [/for the operator only/] });
+  for (const lie of [undefined, {}, { queued: [1], notOwned: [] }, { queued: [], notOwned: [-1] }, { queued: [] }]) {
+    const lying = holderWith((channel) => ({
+      frame: () => {
+        channel.send({ kind: "bytes" }, serialize(lie));
+        channel.send({ kind: "end" });
+      },
+      closed: () => undefined,
+    }));
+    const told = await request(() => ({ owners: [owned(lying, 0)], missing: [] }), operatorViewer, 1);
+    t.match(told, { queued: [], lacks: [/has answered what cannot be/] }, JSON.stringify(lie));
+  }
+});
+
 t.test("what a node may not answer is no answer", async (t) => {
   type Frames = readonly (readonly [head: object, body?: Uint8Array])[];
   const answeringHolder = (...frames: Frames): RepositoryHolder =>
@@ -521,6 +573,8 @@ t.test("what a node may not ask is refused", (t) => {
     { kind: "nothing" },
     { kind: "find", repository: {} },
     { kind: "wait" },
+    { kind: "fetch", addresses: Array.from({ length: 300 }, () => "x") },
+    { kind: "fetch", addresses: ["x".repeat(5_000)] },
     { kind: "wait", commit: { repository: "host/one", oid: "--upload-pack=x" } },
     { kind: "wait", commit: { repository: "x".repeat(5_000), oid } },
     { kind: "read", repositoryId: -1, request: makeRequest("has-commit") },

@@ -4,6 +4,11 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { readWebhookSecrets } from "../../../src/daemon/config/webhook-secrets.js";
+import { addWebhookRoute, type RequestedByAddress } from "../../../src/http/routes/webhook-route.js";
+import type { Handler } from "../../../src/http/server/handler.js";
+import type { HttpRequest } from "../../../src/http/server/request.js";
+import type { HttpResponse } from "../../../src/http/server/response.js";
+import type { HttpServer } from "../../../src/http/server/uws.js";
 import { dataDirectory, testDaemon } from "../../support/daemon.js";
 import { GitFixture } from "../../support/git-fixture.js";
 import { until } from "../../support/waiting.js";
@@ -158,6 +163,44 @@ t.test("requests without the secret, and invalid deliveries, are rejected", asyn
   for (let i = 0; i < 130 && status === 401; i++) ({ status } = await send(body, {}));
   t.equal(status, 429, "who goes on is not heard");
   t.equal((await send(body, good)).status, 429);
+});
+
+t.test("what other nodes could not be told is said", async (t) => {
+  let handler: Handler | undefined;
+  const server = { routeWithBody: (_: string, __: string, ___: number, given: Handler) => (handler = given) };
+  const counted: string[] = [];
+  const nothing: RequestedByAddress = { queued: [], lacks: [] };
+  let told = nothing;
+  addWebhookRoute(server as unknown as HttpServer, {
+    webhookSecrets: new Map([["id", secret]]),
+    requestByAddress: () => Promise.resolve(told),
+    recordRefusal: () => undefined,
+    count: (outcome) => counted.push(outcome),
+  });
+  const answer = async (value: RequestedByAddress): Promise<readonly unknown[]> => {
+    told = value;
+    let answered: readonly unknown[] = [];
+    const request = {
+      params: { ID: "id" },
+      headers: new Map([["authorization", `Bearer ${secret}`]]),
+      body: Buffer.from('{"repository": "host/one"}'),
+      remoteAddress: "10.0.0.1",
+    };
+    const response = {
+      addHeaders: () => undefined,
+      reply: (status: number, _: object, body: string) => (answered = [status, body]),
+      replyError: (status: number, code: string, message: string, headers: object) =>
+        (answered = [status, code, message, headers]),
+    };
+    await handler?.(request as unknown as HttpRequest, response as unknown as HttpResponse);
+    return answered;
+  };
+  t.same(await answer(nothing), [202, '{"queued":[]}']);
+  t.same(await answer({ queued: ["a"], lacks: [] }), [202, '{"queued":["a"]}']);
+  t.same(await answer({ queued: ["a"], lacks: ["node b"] }), [202, '{"queued":["a"],"lacks":["node b"]}']);
+  const untold = [503, "overloaded", "node b; node c", { "Retry-After": "5" }];
+  t.same(await answer({ queued: [], lacks: ["node b", "node c"] }), untold, "so that the sender tries again");
+  t.same(counted, ["unneeded", "accepted", "accepted", "untold"]);
 });
 
 t.test("invalid secrets", async (t) => {
