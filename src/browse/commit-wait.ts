@@ -1,4 +1,4 @@
-import { sleep } from "../base/deadline.js";
+import { monotonicMs, sleep } from "../base/deadline.js";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import { isOid } from "../git/objects/refs.js";
 import type { Repository } from "../model/repository.js";
@@ -56,9 +56,9 @@ async function waitAtOwner(commit: AwaitedCommit, context: RequestContext): Prom
   const partition = searcher.fleet?.findPlace(name)?.partition;
   const here = (): PartitionVersion | undefined =>
     partition === undefined ? undefined : { partition, version: catalog.positionIn(partition).version };
-  const isHere = (): boolean => searcher.fleet?.findPlace(name)?.isHere === true;
+  const isHere = searcher.fleet?.findPlace(name)?.isHere === true;
   const known = repositories.byName(name);
-  if (isHere() && known !== undefined && isTip(known, oid)) return here();
+  if (isHere && known !== undefined && isTip(known, oid)) return here();
   const owner = await findOwner(name, context);
   if (owner === undefined) {
     await waitForCommitHere(commit, context);
@@ -66,15 +66,30 @@ async function waitAtOwner(commit: AwaitedCommit, context: RequestContext): Prom
   }
   const { version } = await mirrors.waitForCommit(owner, commit, context.readLimits);
   if (partition === undefined) return undefined;
-  // Searches of a partition of which this node has no copy are asked of those that have these changes.
-  const pauses = makePauses(context);
-  while (isHere() && catalog.positionIn(partition).version < version)
-    if (!(await pauses.next()))
-      throw new TrawlError(
-        "overloaded",
-        `commit ${oid} of ${name} is indexed, and this node does not have that change yet: try again in a moment`,
-      );
+  await waitForVersion(name, version, `commit ${oid} of ${name} is indexed`, context);
   return { partition, version };
+}
+
+/**
+ * Waits until this node has so many changes of the partition of the repository, unless it has no copy of it: then searches are asked of
+ * those that have. `done` is a sentence for the error. Rejects with `overloaded` after `waitMs`, or when the time of the request is over.
+ */
+export async function waitForVersion(
+  name: string,
+  version: number,
+  done: string,
+  context: RequestContext,
+  waitMs = Infinity,
+): Promise<void> {
+  const { catalog, searcher } = context.services;
+  const endMs = monotonicMs() + waitMs;
+  const pauses = makePauses(context);
+  for (;;) {
+    const place = searcher.fleet?.findPlace(name);
+    if (place?.isHere !== true || catalog.positionIn(place.partition).version >= version) return;
+    if (monotonicMs() >= endMs || !(await pauses.next()))
+      throw new TrawlError("overloaded", `${done}, and this node does not have that change yet: try again in a moment`);
+  }
 }
 
 /** The node that fetches the repository, if it is another one. Rejects with `overloaded` if that is not known. */
@@ -88,7 +103,7 @@ export async function findOwner(name: string, context: RequestContext): Promise<
 }
 
 /** `next` resolves after a pause, with whether the request goes on. Each pause is twice as long as the one before. */
-function makePauses(context: RequestContext): { next(): Promise<boolean> } {
+export function makePauses(context: RequestContext): { next(): Promise<boolean> } {
   let pauseMs = pauseMsMin;
   const next = async (): Promise<boolean> => {
     const end = new AbortController();

@@ -24,10 +24,12 @@ import {
   listedAtOnce,
   listedMax,
   type MirrorAsked,
+  type MirrorQuestion,
   type MirrorRead,
   pieceBytes,
   queuedMax,
   readMirrorAsked,
+  type RepositoryOrder,
   type RequestedFetches,
   toAnsweringHead,
   type WantedOutput,
@@ -61,6 +63,8 @@ export interface Asker extends Pick<MirrorAsked, "viewer" | "client" | "timeoutM
 export interface OwnerCommands {
   /** Rejects like `waitForCommit`. */
   waitForCommit(commit: AwaitedCommit, asker: Asker): Promise<void>;
+  /** Rejects like `orderRepository`. */
+  orderRepository(order: RepositoryOrder, asker: Asker): Promise<void>;
   /** Schedules fetches of the repositories with any of these addresses, of those that it fetches and for which `isAsked`; returns their names. */
   requestFetches(addresses: readonly string[], isAsked: (repositoryId: number) => boolean): readonly string[];
 }
@@ -122,17 +126,23 @@ export class MirrorAnswers {
     return typeof repository === "string" ? table.byName(repository) : table.byId(repository);
   }
 
-  /** Throws `overloaded` if it is another node that fetches the repository. */
-  async waitForCommit(commit: AwaitedCommit, asker: Asker): Promise<{ readonly version: number }> {
+  /**
+   * Resolves with how many changes its partition has had when the command for the repository has been carried out. Throws `overloaded` if it
+   * is another node that fetches the repository.
+   */
+  async command(
+    repository: string,
+    carryOut: (commands: OwnerCommands) => Promise<void>,
+  ): Promise<{ readonly version: number }> {
     const { fleet, name, catalog, commands } = this.#settings;
-    const owner = fleet()?.findOwner(commit.repository);
+    const owner = fleet()?.findOwner(repository);
     if (owner !== undefined)
       throw new TrawlError(
         "overloaded",
         `node ${name} does not fetch the repository any more, but node ${owner.name}: try again in a moment`,
       );
-    await commands.waitForCommit(commit, asker);
-    return { version: catalog.positionIn(catalog.partitions.place(commit.repository)).version };
+    await carryOut(commands);
+    return { version: catalog.positionIn(catalog.partitions.place(repository)).version };
   }
 
   /** Throws `forbidden` if it is not for the operator, as the names are of all repositories. */
@@ -140,7 +150,8 @@ export class MirrorAnswers {
     { viewer }: MirrorAsked,
     { partitions, addresses }: Extract<MirrorAsked["question"], { kind: "fetch" }>,
   ): RequestedFetches {
-    if (!viewer.isSiteAdmin) throw new TrawlError("forbidden", "fetches by address are requested for the operator only");
+    if (!viewer.isSiteAdmin)
+      throw new TrawlError("forbidden", "fetches by address are requested for the operator only");
     const { fleet, catalog, commands } = this.#settings;
     const notOwned = fleet()?.findNotOwned(partitions) ?? [];
     const share = partitions && catalog.partitions.share(partitions.numbers);
@@ -205,7 +216,10 @@ export class MirrorAnswers {
   ): Promise<Release> {
     const full = this.#permits[kind].refusal(client);
     if (full !== undefined)
-      throw refusalError(full, kind === "wait" ? "waits for commits" : "outputs of mirrors for other nodes");
+      throw refusalError(
+        full,
+        kind === "wait" ? "waits for commits and fetches" : "outputs of mirrors for other nodes",
+      );
     return await new Promise((resolve) => {
       onEnd(this.#permits[kind].acquire(client, resolve));
     });
@@ -273,7 +287,8 @@ class MirrorAnswer implements FrameReceiver {
       case "find":
         return this.#sendValue(writeAnswer(checkRecord(this.#answers.find(asked, question.repository), "find")));
       case "wait":
-        return this.#sendValue(writeAnswer(checkWaited(await this.#waitForCommit(question.commit, asked), "wait")));
+      case "order":
+        return this.#sendValue(writeAnswer(checkWaited(await this.#command(question, asked), question.kind)));
       case "fetch":
         return this.#sendValue(writeAnswer(checkFetches(this.#answers.requestFetches(asked, question), "fetch")));
       case "list":
@@ -287,12 +302,18 @@ class MirrorAnswer implements FrameReceiver {
     }
   }
 
-  async #waitForCommit(commit: AwaitedCommit, asked: MirrorAsked): Promise<{ readonly version: number }> {
+  async #command(
+    question: Extract<MirrorQuestion, { kind: "wait" | "order" }>,
+    asked: MirrorAsked,
+  ): Promise<{ readonly version: number }> {
     const release = await this.#answers.takePermit("wait", asked.client, (leave) => {
       this.#onClosed = leave;
     });
     try {
-      return await this.#answers.waitForCommit(commit, this.#toAsker(asked));
+      const asker = this.#toAsker(asked);
+      return question.kind === "wait"
+        ? await this.#answers.command(question.commit.repository, (all) => all.waitForCommit(question.commit, asker))
+        : await this.#answers.command(question.order.repository, (all) => all.orderRepository(question.order, asker));
     } finally {
       release();
     }

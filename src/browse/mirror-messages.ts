@@ -64,6 +64,16 @@ export interface AwaitedCommit {
   readonly oid: string;
 }
 
+/** What is to be done with a repository. */
+export interface RepositoryOrder {
+  readonly repository: string;
+  readonly kind: "fetch" | "index" | "clone";
+  /** Whether it is over when the result can be searched; only of `fetch`. */
+  readonly waits: boolean;
+  /** Whether a remote that lists nothing any more is believed; only of what waits. */
+  readonly acceptsLoss: boolean;
+}
+
 export interface MirrorLimits extends ReadLimits {
   /** On whose behalf another node is asked. */
   readonly viewer: Viewer;
@@ -84,7 +94,7 @@ export interface ListedRepositories {
  *     asking → asked    mirror (body: MirrorAsked)
  *     asked → asking    bytes*, then end or failed
  *
- * The bytes of `find`, `wait`, `fetch` and `read` are one value, as `v8.serialize` writes it; those of each message for `list` are a list of records; those of
+ * The bytes of `find`, `wait`, `order`, `fetch` and `read` are one value, as `v8.serialize` writes it; those of each message for `list` are a list of records; those of
  * `output` are what git writes. Whoever asks may close the
  * channel, which ends what is done for it, and takes bytes at its own pace. What arrives is checked at both ends, and copied member by
  * member: what no shape has does not cross.
@@ -103,6 +113,8 @@ export type MirrorQuestion =
   | { readonly kind: "find"; readonly repository: string | number }
   /** Of the node that fetches the repository: it answers when the commit can be searched there. */
   | { readonly kind: "wait"; readonly commit: AwaitedCommit }
+  /** Of the node that fetches the repository: it answers when the order is given, or, if it `waits`, carried out. */
+  | { readonly kind: "order"; readonly order: RepositoryOrder }
   /** Of the operator: fetches what has one of these addresses, in these partitions. */
   | {
       readonly kind: "fetch";
@@ -353,6 +365,15 @@ const asked = members<MirrorAsked>({
       repository: (value, place) => (typeof value === "string" ? name(value, place) : natural(value, place)),
     }),
     wait: members({ kind: choice(["wait"]), commit: members<AwaitedCommit>({ repository: name, oid }) }),
+    order: members({
+      kind: choice(["order"]),
+      order: members<RepositoryOrder>({
+        repository: name,
+        kind: choice(["fetch", "index", "clone"]),
+        waits: flag,
+        acceptsLoss: flag,
+      }),
+    }),
     fetch: members({
       kind: choice(["fetch"]),
       partitions: somePartitions,
@@ -626,7 +647,7 @@ export const checkFetches = members<RequestedFetches>({
   notOwned: list(atMost(partitionsMax), partitionsMax),
 });
 
-/** The answer of `wait`: how many changes its partition has had. */
+/** The answer of `wait` and `order`: how many changes its partition has had. */
 export const checkWaited = object({ version: natural });
 
 export const askingHead = object({ kind: choice([mirrorKind]) });

@@ -16,6 +16,7 @@ import type {
   ListedRepositories,
   MirrorLimits,
   MirrorReadKind,
+  RepositoryOrder,
   WantedOutput,
 } from "./mirror-messages.js";
 import type { FetchesElsewhere } from "./remote-mirrors.js";
@@ -123,6 +124,15 @@ export class Mirrors {
     limits: MirrorLimits,
   ): Promise<{ readonly version: number }> {
     return await (await this.#remote()).waitForCommit(owner, commit, limits);
+  }
+
+  /** Has the node that fetches the repository carry out an order: see `RemoteMirrors.orderRepository`. */
+  async orderRepository(
+    owner: RepositoryHolder,
+    order: RepositoryOrder,
+    limits: MirrorLimits,
+  ): Promise<{ readonly version: number }> {
+    return await (await this.#remote()).orderRepository(owner, order, limits);
   }
 
   /** Has the nodes that fetch what this one does not do so with what has one of these addresses; undefined if there is no fleet to ask. */

@@ -28,6 +28,7 @@ import {
   queuedMax,
   type RequestedFetches,
   readAnswer,
+  type RepositoryOrder,
   toAnsweringHead,
   type WantedOutput,
   writeMirrorAsked,
@@ -95,6 +96,16 @@ export class RemoteMirrors {
   ): Promise<{ readonly version: number }> {
     const bytes = await this.#ask(holder, { kind: "wait", commit }, limits);
     return this.#check(holder, () => checkWaited(readAnswer(bytes), "wait"));
+  }
+
+  /** Resolves with how many changes the partition has had there when the order is given, or carried out. Rejects like `orderRepository`. */
+  async orderRepository(
+    holder: RepositoryHolder,
+    order: RepositoryOrder,
+    limits: MirrorLimits,
+  ): Promise<{ readonly version: number }> {
+    const bytes = await this.#ask(holder, { kind: "order", order }, limits);
+    return this.#check(holder, () => checkWaited(readAnswer(bytes), "order"));
   }
 
   /**

@@ -51,8 +51,8 @@ export interface RepositoryCommands {
   setReader(name: string, reader: string, isReader: boolean): Promise<void>;
   changeMetadata(name: string, change: MetadataChange): Promise<void>;
   remove(name: string): Promise<void>;
-  /** Fetches the repository, and resolves when the result is searchable. */
-  sync(name: string): Promise<unknown>;
+  /** Fetches the repository, and resolves when the result is searchable. With `acceptsLoss`, that may be nothing. */
+  sync(name: string, acceptsLoss?: boolean): Promise<unknown>;
   /** These three return without waiting for the result. */
   request(repositoryId: number): void;
   requestIndexing(repositoryId: number): void;

@@ -62,7 +62,13 @@ export function controlHandlers(
       const name = params["NAME"] ?? "";
       const oid = readCommit(body);
       await withActivity(sync, name, progress, async () => {
-        if (oid === undefined) await sync.commands.sync(name, isTrue(body, "acceptEmpty"));
+        const order = {
+          repository: name,
+          kind: "fetch",
+          waits: true,
+          acceptsLoss: isTrue(body, "acceptEmpty"),
+        } as const;
+        if (oid === undefined) await daemon().orderRepository(order);
         else await daemon().waitForCommit({ repository: name, oid });
       });
       return await statusAnywhere(name);

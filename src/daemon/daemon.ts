@@ -36,6 +36,7 @@ import {
   createGraphqlExecutor,
   createRequestServices,
   elsewhereFinder,
+  orderGiver,
   ownerCommands,
 } from "./parts/graphql-parts.js";
 import { mcpLoader, type McpLoader } from "./parts/mcp-parts.js";
@@ -90,6 +91,7 @@ export class Daemon implements Controlled {
   readonly profiler: Profiler;
   readonly connections: Connections;
   readonly waitForCommit: Controlled["waitForCommit"];
+  readonly orderRepository: Controlled["orderRepository"];
   readonly findElsewhere: Controlled["findElsewhere"];
   readonly #ownerCommands: OwnerCommands;
   /** Resolves with the reason when the durable state of a store is unknown. */
@@ -162,6 +164,7 @@ export class Daemon implements Controlled {
     this.#server = createHttpServer(options, parts, { webhookSecrets, services, addresses, graphql, mcp });
     this.#metricsServer = options.metrics.listen === "" ? undefined : new MetricsServer(options, parts.registry, log);
     this.waitForCommit = commitWaiter(services);
+    this.orderRepository = orderGiver(services);
     this.findElsewhere = elsewhereFinder(options, services);
     this.#ownerCommands = ownerCommands(services, parts, addresses);
     this.catalog = parts.catalog;

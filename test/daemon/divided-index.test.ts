@@ -46,6 +46,12 @@ class Node extends IndexNode {
     return super.start(["--set", `webhooks.secrets=${JSON.stringify({ hook: hookSecret })}`]);
   }
 
+  /** An access token of a user, who is made if there is none. */
+  async tokenFor(user: string): Promise<string> {
+    if (!(await this.running.userNames()).includes(user)) await this.running.addUser(user);
+    return await this.running.addToken(user);
+  }
+
   /** Tells it of changes in repositories, as a code host does. */
   async deliver(...repositories: readonly string[]): Promise<{ status: number; text: string; retry: string | null }> {
     const headers = { Authorization: `Bearer ${hookSecret}` };
@@ -141,7 +147,11 @@ const site = shared(async (owner): Promise<Site> => {
   secret.commit({ branch: "main", files: { "secret.txt": "a secret\n" } });
   sources.set(privateName, secret);
   const access = { private: true, readers: ["ann"] };
-  const repositories = [...sources].map(([name, { path }]) => ({ name, url: path, ...(name === privateName ? access : {}) }));
+  const repositories = [...sources].map(([name, { path }]) => ({
+    name,
+    url: path,
+    ...(name === privateName ? access : {}),
+  }));
   const { nodes } = await makeIndexSite(owner, ["a", "b", "c", "d"], repositories, Node);
   return new Site(nodes, sources);
 }, t);
@@ -192,15 +202,69 @@ t.test("three nodes divide three partitions, and each finds everything", { skip 
 t.test("what is committed is indexed by the owner of its partition, and found at all nodes", { skip }, async (t) => {
   const fleet = await site();
   for (const name of names.slice(0, 4)) {
-    const { owner } = (await fleet.ownedPlaces())[findPartition(name)] ?? { owner: "" };
-    const other = fleet.running.find((node) => node.name !== owner);
     fleet.commit(name, "c.txt", `needle three of ${name}.\n`);
-    if (other !== undefined)
-      await t.rejects(other.running.sync(name), /changes the index|does not have this part of the index/);
     await fleet.sync(name);
     for (const node of fleet.running) await becomes(t, () => node.found(`three of ${name}.`), name, node.name);
   }
 });
+
+t.test("a sync may be asked for at each node, by whom it may be", { skip }, async (t) => {
+  const fleet = await site();
+  const ask = async (node: Node, token: string, path: string, body?: object): Promise<string> => {
+    const headers = { Authorization: `token ${token}`, "Content-Type": "application/json" };
+    const request = { method: "POST", headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+    const response = await fetch(`${node.running.url}${path}`, request);
+    return `${response.status} ${await response.text()}`;
+  };
+  const answers = new Map<string, unknown>();
+  for (const node of fleet.running) {
+    const tag = `synced-${node.name}`;
+    const [admin, ann, bob] = [await node.tokenFor("admin"), await node.tokenFor("ann"), await node.tokenFor("bob")];
+    for (const name of [...names.slice(0, 3), privateName]) {
+      fleet.commit(name, `${tag}.txt`, `${tag}\n`);
+      const status = await node.running.sync(name);
+      t.match(status, { name, state: "searchable", error: "" }, node.name);
+      const seen = await becomesFound(node, `repo:^${name}$ file:${tag}`, ann);
+      t.same(seen, [`${tag}.txt`], `${name} at ${node.name}`);
+    }
+    const refresh = (token: string, name: string): Promise<string> => ask(node, token, `/.api/repos/${name}/-/refresh`);
+    const graphql = (token: string, query: string): Promise<string> => ask(node, token, "/.api/graphql", { query });
+    const { data } = JSON.parse((await graphql(admin, `{ repository(name: "${privateName}") { id } }`)).slice(4)) as {
+      data: { repository: { id: string } };
+    };
+    const { id } = data.repository;
+    const mutations = [
+      `mutation { updateMirrorRepository(repository: "${id}") { alwaysNil } }`,
+      `mutation { checkMirrorRepositoryConnection(repository: "${id}") { error } }`,
+    ];
+    const all = {
+      hidden: await refresh(bob, privateName),
+      none: await refresh(bob, "private/two"),
+      seen: await refresh(ann, privateName),
+      ordered: await Promise.all(mutations.map((one) => graphql(admin, one))),
+      forbidden: await Promise.all(mutations.map((one) => graphql(ann, one))),
+    };
+    t.match(all.hidden, /^404 there is no repository with this name, or you may not see it/);
+    t.equal(all.none, all.hidden);
+    t.equal(all.seen, "200 {}");
+    t.match(all.ordered, [/"alwaysNil":null/, /"error":null/], node.name);
+    for (const one of all.forbidden) t.match(one, /must be site admin/);
+    answers.set(node.name, all);
+    await t.rejects(node.running.sync("host/none"), /there is no repository named "host\/none"/);
+  }
+  const [first, ...others] = answers.values();
+  for (const other of others) t.same(other, first, "the same at all nodes");
+});
+
+/** The paths of the results of a user's search, as soon as there are some. */
+async function becomesFound(node: Node, query: string, token: string): Promise<readonly string[]> {
+  let found: readonly string[] = [];
+  await until(`${query} is found at ${node.name}`, async () => {
+    ({ paths: found } = await searchAfter(node, query, "", token));
+    return found.length > 0;
+  });
+  return found;
+}
 
 /** What has come, by repository and path, sorted. */
 function cameIn({ changes }: Answer): readonly string[] {
@@ -279,8 +343,7 @@ t.test("a search waits for a commit at each node, whoever fetches the repository
     const hidden = await wait(privateName);
     t.same(hidden, { paths: [], error: `wait_for: there is no repository "${privateName}"` }, node.name);
     t.same(JSON.parse(JSON.stringify(await wait("private/two")).replaceAll("two", "one")), hidden);
-    await node.running.addUser("ann");
-    const token = await node.running.addToken("ann");
+    const token = await node.tokenFor("ann");
     const oid = fleet.commit(privateName, `secret-${node.name}.txt`, "a secret\n");
     const seen = await searchAfter(node, `file:secret-${node.name}`, `${privateName}@${oid}`, token);
     t.same(seen, { paths: [`secret-${node.name}.txt`], error: "" }, "who may see it waits for it");
@@ -372,7 +435,10 @@ t.test("an owner is killed: its partitions are taken over, and nothing else move
     if (!answers.every(isAnswer)) t.fail(JSON.stringify(answers));
     return (await fleet.places()).every(({ owner }) => owner !== "" && owner !== killed.name);
   });
-  await until("a webhook reaches the next owner", async () => (await others[0]?.deliver(ofLost))?.text.includes(ofLost) === true);
+  await until(
+    "a webhook reaches the next owner",
+    async () => (await others[0]?.deliver(ofLost))?.text.includes(ofLost) === true,
+  );
   for (const paths of await Promise.all(waiting)) t.same(paths, ["awaited.txt"]);
   const after = await fleet.ownedPlaces();
   for (const [id, place] of before.entries()) {

@@ -161,7 +161,7 @@ t.test("a fleet is made, joined and started", { skip: withoutPostgres }, async (
 });
 
 t.test(
-  "what is committed reaches all of them, and only the owner takes changes",
+  "what is committed reaches all of them, and only the owner takes changes of repositories",
   { skip: withoutPostgres },
   async (t) => {
     const fleet = await site();
@@ -170,7 +170,9 @@ t.test(
     for (const node of fleet.nodes) await becomes(t, () => node.found("three"), "host/one:c.txt:1", node.name);
     const owner = await fleet.requireOwner();
     const [follower] = await fleet.others();
-    await t.rejects(follower.running.sync("host/one"), new RegExp(`node ${owner.name} changes the index`));
+    fleet.commit("d.txt", "needle four\n");
+    await until("the owner fetches for a node that follows", () => follower.trySync("host/one"));
+    t.equal(await follower.found("four"), "host/one:d.txt:1", "which has it then");
     await t.rejects(follower.running.add("host/x", "/nowhere"), /changes the index at this moment/);
     await becomes(t, async () => (await fleet.status()).owner, owner.name, "the status names it");
   },

@@ -70,7 +70,7 @@ export function hollowServices(search: Partial<SearchHandler>, ready: boolean): 
       },
       stallMs: 60_000,
     },
-    refresh: (name) => name === "known/name",
+    refresh: (name) => Promise.resolve(name === "known/name"),
     externalUrl: () => "http://trawl.example",
     scim: {
       // Nobody has a token.

@@ -62,13 +62,17 @@ export class IndexNode {
     return this.daemon;
   }
 
-  /** Whether it has fetched a repository; false if another node changes its part of the index by now. */
+  /** Whether it has fetched a repository, or had the node that changes its part of the index do so; false if that could not be asked. */
   async trySync(repository: string): Promise<boolean> {
     try {
       await this.running.sync(repository);
       return true;
     } catch (error) {
-      if (error instanceof Error && /changes? the index/.test(error.message)) return false;
+      if (
+        error instanceof Error &&
+        /changes? the index|of this fleet|does not fetch|nobody can be asked/.test(error.message)
+      )
+        return false;
       throw error;
     }
   }

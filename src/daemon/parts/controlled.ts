@@ -2,7 +2,7 @@ import type { Accounts } from "../../account/identity/accounts.js";
 import type { TokenLifetimes } from "../../account/identity/access-tokens.js";
 import type { AuditLog } from "../../account/records/audit-log.js";
 import type { AccessTokenPolicy } from "../../account/sign-in/authenticator.js";
-import type { AwaitedCommit } from "../../browse/mirror-messages.js";
+import type { AwaitedCommit, RepositoryOrder } from "../../browse/mirror-messages.js";
 import type { Catalog } from "../../catalog/catalog.js";
 import type { Connections } from "../../codehost/connections.js";
 import type { Repository } from "../../model/repository.js";
@@ -27,6 +27,8 @@ export interface Controlled {
   readonly connections: Connections;
   /** See `waitForCommit` in browse. */
   readonly waitForCommit: (commit: AwaitedCommit) => Promise<unknown>;
+  /** See `orderRepository` in browse. */
+  readonly orderRepository: (order: RepositoryOrder) => Promise<void>;
   /** The record of a repository that another node fetches, as that one has it; undefined if none does. Rejects with `overloaded` if it does not answer. */
   readonly findElsewhere: (name: string) => Promise<Repository | undefined>;
   /** Reloads the configuration. If it is invalid, rejects with the errors, and nothing has changed. */

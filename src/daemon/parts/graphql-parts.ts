@@ -1,7 +1,8 @@
 import { CommitFetches } from "../../browse/commit-fetches.js";
 import { findOwner, waitForCommit, waitForCommitHere } from "../../browse/commit-wait.js";
-import type { OwnerCommands } from "../../browse/mirror-answers.js";
+import type { Asker, OwnerCommands } from "../../browse/mirror-answers.js";
 import { GitCache } from "../../browse/mirror-reads.js";
+import { orderHere, orderRepository } from "../../browse/repository-orders.js";
 import type { Connections } from "../../codehost/connections.js";
 import { type RequestServices, type RemoteRepository, RequestContext } from "../../browse/request-context.js";
 import { GraphqlExecutor } from "../../graphql/execution/executor.js";
@@ -66,16 +67,27 @@ export function commitWaiter(services: RequestServices): Controlled["waitForComm
   return (commit) => waitForCommit(commit, new RequestContext(services, operatorViewer, noOrigin, commitWaitMs));
 }
 
+/** Gives orders in the name of the operator. */
+export function orderGiver(services: RequestServices): Controlled["orderRepository"] {
+  return (order) => orderRepository(order, new RequestContext(services, operatorViewer, noOrigin, commitWaitMs));
+}
+
 /** Finds repositories for the operator that other nodes fetch. */
-export function elsewhereFinder(
-  { graphql }: ResolvedOptions,
-  services: RequestServices,
-): Controlled["findElsewhere"] {
+export function elsewhereFinder({ graphql }: ResolvedOptions, services: RequestServices): Controlled["findElsewhere"] {
   return async (name) => {
     const context = new RequestContext(services, operatorViewer, noOrigin, graphql.timeoutSeconds * 1000);
     const owner = await findOwner(name, context);
     return owner && (await services.mirrors.find([[owner]], name, context.readLimits));
   };
+}
+
+/** The request of another node. */
+function toContext(services: RequestServices, { viewer, client, timeoutMs, onClosed }: Asker): RequestContext {
+  // As the control interface of another node asks.
+  const isOperator = viewer.isSiteAdmin && viewer.userId === undefined;
+  const context = new RequestContext(services, isOperator ? operatorViewer : viewer, noOrigin, timeoutMs, client);
+  onClosed(() => context.cancel());
+  return context;
 }
 
 /** What this node does for others with the repositories that it fetches. */
@@ -90,13 +102,16 @@ export function ownerCommands(
       for (const { id } of found) services.repositoryCommands.request(id);
       return found.map(({ name }) => name);
     },
-    waitForCommit: async (commit, { viewer, client, timeoutMs, onClosed }) => {
-      // As the control interface of another node asks.
-      const isOperator = viewer.isSiteAdmin && viewer.userId === undefined;
-      const asking = isOperator ? operatorViewer : viewer;
-      const context = new RequestContext(services, asking, noOrigin, timeoutMs, client);
-      onClosed(() => context.cancel());
-      await waitForCommitHere(commit, context);
+    waitForCommit: (commit, asker) => waitForCommitHere(commit, toContext(services, asker)),
+    orderRepository: async (order, asker) => {
+      const context = toContext(services, asker);
+      const left = new Promise<never>((_, reject) =>
+        context.onCancel(() => reject(new TrawlError("cancelled", "the node that asked does not wait any more"))),
+      );
+      await context.beforeEnd(
+        Promise.race([orderHere(order, context), left]),
+        `what was ordered for ${order.repository}`,
+      );
     },
   };
 }

@@ -13,6 +13,8 @@ import type { Replica } from "../../fleet/replica.js";
 import type { Log } from "../../base/log.js";
 import { ChangeWatches } from "../../search/changes/change-watch.js";
 import type { Searcher } from "../../search/searcher.js";
+import { orderRepository } from "../../browse/repository-orders.js";
+import { TrawlError } from "../../base/errors.js";
 import { type RequestServices, RequestContext } from "../../browse/request-context.js";
 import type { Catalog } from "../../catalog/catalog.js";
 import type { GraphqlExecutor } from "../../graphql/execution/executor.js";
@@ -170,7 +172,7 @@ function urlFor(externalUrl: string, host: string | undefined, baseUrl: string):
 
 function contentRoutes(
   options: ResolvedOptions,
-  { catalog, searcher, sync }: DaemonParts,
+  { catalog, searcher }: DaemonParts,
   { services, graphql }: RouteSources,
 ): Pick<
   Routes,
@@ -189,10 +191,15 @@ function contentRoutes(
         new RequestContext(services, viewer, origin, options.graphql.timeoutSeconds * 1000),
       stallMs,
     },
-    refresh: (name, viewer) => {
-      const repository = catalog.repositoryTable(viewer).byName(name);
-      if (repository !== undefined) sync.commands.request(repository.id);
-      return repository !== undefined;
+    refresh: async (name, viewer, origin) => {
+      const context = new RequestContext(services, viewer, origin, options.graphql.timeoutSeconds * 1000);
+      try {
+        await orderRepository({ repository: name, kind: "fetch", waits: false, acceptsLoss: false }, context);
+        return true;
+      } catch (error) {
+        if (error instanceof TrawlError && error.code === "not-found") return false;
+        throw error;
+      }
     },
     externalUrl: () => searcher.baseUrl,
     seesAll: (viewer) => catalog.seesAll(viewer),

@@ -4,6 +4,8 @@ import { checkName } from "../../account/records/validation.js";
 import type { MetadataChange } from "../../model/repository.js";
 import type { Repository } from "../../model/repository.js";
 import { nothing } from "./connection-types.js";
+import type { RepositoryOrder } from "../../browse/mirror-messages.js";
+import { orderRepository } from "../../browse/repository-orders.js";
 import type { RequestContext } from "../../browse/request-context.js";
 import { numericKey } from "../../browse/ids.js";
 import { toRepositorySource } from "../../browse/repository-source.js";
@@ -68,8 +70,8 @@ export const repositoryMutations: Pick<
     context.requireSiteAdmin();
     const found =
       repository === undefined || repository === null
-        ? context.repositories.byName(name ?? "")
-        : administered(repository, context).found;
+        ? await context.findRepository(name ?? "")
+        : (await administeredAnywhere(repository, context)).found;
     if (found === undefined) throw new TrawlError("not-found", "give the id or the name of an existing repository");
     return { error: await fetchError(found, context) };
   },
@@ -141,32 +143,27 @@ async function changeMetadata(repo: string, change: MetadataChange, context: Req
   );
 }
 
-function order(what: "fetch" | "index" | "clone", id: string, context: RequestContext): Promise<typeof nothing> {
-  const { actor, found } = administered(id, context);
-  return audited(context, auditEntry("repository-ordered", actor, { order: what, repository: found.name }), () =>
-    giveOrder(what, found, context),
-  );
+/** The repository of an id, also if it is another node that has it. Rejects like `administered`. */
+async function administeredAnywhere(id: string, context: RequestContext): Promise<ReturnType<typeof administered>> {
+  const actor = context.requireSiteAdmin();
+  const found = await context.findRepository(numericKey(id, "Repository"));
+  if (found === undefined) throw new TrawlError("not-found", "repository not found");
+  return { actor, found };
 }
 
-function giveOrder(
-  what: "fetch" | "index" | "clone",
-  { id }: Repository,
-  { services: { repositoryCommands: orders } }: RequestContext,
-): void {
-  switch (what) {
-    case "fetch":
-      return orders.request(id);
-    case "index":
-      return orders.requestIndexing(id);
-    case "clone":
-      return orders.requestCloning(id);
-  }
+async function order(kind: RepositoryOrder["kind"], id: string, context: RequestContext): Promise<typeof nothing> {
+  const { actor, found } = await administeredAnywhere(id, context);
+  const given = { repository: found.name, kind, waits: false, acceptsLoss: false };
+  return audited(context, auditEntry("repository-ordered", actor, { order: kind, repository: found.name }), () =>
+    orderRepository(given, context),
+  );
 }
 
 /** Why it cannot be fetched; null if it can. A fetch that takes longer than the request continues after it. */
 async function fetchError({ name }: Repository, context: RequestContext): Promise<string | null> {
   try {
-    await context.beforeEnd(context.services.repositoryCommands.sync(name), `fetching ${name}`);
+    const given = { repository: name, kind: "fetch", waits: true, acceptsLoss: false } as const;
+    await context.beforeEnd(orderRepository(given, context), `fetching ${name}`);
     return null;
   } catch (error) {
     if (error instanceof TrawlError) return errorMessage(error);

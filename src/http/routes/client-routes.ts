@@ -1,4 +1,6 @@
 import type { Authenticator } from "../../account/sign-in/authenticator.js";
+import { TrawlError } from "../../base/errors.js";
+import type { RequestOrigin } from "../../model/request-origin.js";
 import { buildVersion } from "../../model/versions.js";
 import type { Viewer } from "../../model/viewer.js";
 import type { ViewerHandler } from "../access/guard.js";
@@ -24,9 +26,10 @@ const json: Headers = { "Content-Type": "application/json; charset=utf-8", "X-Co
 export interface ClientServices {
   readonly authenticator: Pick<Authenticator, "authenticate">;
   /**
-   * Schedules a fetch of the repository. Returns false if there is no repository of this name that the viewer may see.
+   * Schedules a fetch of the repository. Resolves with false if there is no repository of this name that the viewer may see; rejects with
+   * `overloaded` or `conflict` if the node that fetches it does not answer.
    */
-  readonly refresh: (name: string, viewer: Viewer) => boolean;
+  readonly refresh: (name: string, viewer: Viewer, origin: RequestOrigin) => Promise<boolean>;
   /** Base of absolute URLs; without a trailing slash. */
   readonly externalUrl: () => string;
 }
@@ -64,11 +67,16 @@ export function addClientRoutes(
   server.route(
     "POST",
     "/.api/repos/NAME/-/refresh",
-    guard(({ params }, response, viewer) => {
+    guard(async (request, response, viewer) => {
       if (viewer.userId === undefined) return response.reply(401, plainText, "not authenticated\n");
-      if (!services.refresh(params["NAME"] ?? "", viewer))
-        return response.reply(404, plainText, "there is no repository with this name, or you may not see it\n");
-      return response.reply(200, json, "{}");
+      try {
+        if (!(await services.refresh(request.params["NAME"] ?? "", viewer, request)))
+          return response.reply(404, plainText, "there is no repository with this name, or you may not see it\n");
+        return response.reply(200, json, "{}");
+      } catch (error) {
+        if (!(error instanceof TrawlError) || error.code === "internal") throw error;
+        return response.replyError(error.httpStatus, error.code, error.message);
+      }
     }),
   );
   // The number of projects that use a repository is unknown here.

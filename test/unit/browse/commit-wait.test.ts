@@ -3,7 +3,8 @@ import t from "tap";
 import { TrawlError } from "../../../src/base/errors.js";
 import { CommitFetches } from "../../../src/browse/commit-fetches.js";
 import { waitForCommit } from "../../../src/browse/commit-wait.js";
-import type { AwaitedCommit } from "../../../src/browse/mirror-messages.js";
+import { orderRepository } from "../../../src/browse/repository-orders.js";
+import type { AwaitedCommit, RepositoryOrder } from "../../../src/browse/mirror-messages.js";
 import { GitCache } from "../../../src/browse/mirror-reads.js";
 import type { Mirrors } from "../../../src/browse/mirrors.js";
 import { RequestContext, type RequestServices } from "../../../src/browse/request-context.js";
@@ -30,6 +31,8 @@ class TestNode {
   isOwner = false;
   version = 0;
   asked: { commit: AwaitedCommit; viewer: Viewer }[] = [];
+  orders: RepositoryOrder[] = [];
+  requested: number[] = [];
   /** Called for each question of this node to the owner. */
   answer: () => Promise<{ version: number }> = () => Promise.resolve({ version: 1 });
   findOwner: () => RepositoryHolder | undefined = () => (this.isOwner ? undefined : owner);
@@ -44,6 +47,10 @@ class TestNode {
     const mirrors = {
       waitForCommit: (_: RepositoryHolder, asked: AwaitedCommit, { viewer }: { viewer: Viewer }) => {
         this.asked.push({ commit: asked, viewer });
+        return this.answer();
+      },
+      orderRepository: (_: RepositoryHolder, order: RepositoryOrder) => {
+        this.orders.push(order);
         return this.answer();
       },
       run: () => Promise.resolve({ isStored: false, commits: [] }),
@@ -67,7 +74,7 @@ class TestNode {
       mirrors,
       gitCache: new GitCache(),
       commitFetches: new CommitFetches(sync, longMs),
-      repositoryCommands: { sync },
+      repositoryCommands: { sync, request: (id: number) => this.requested.push(id) },
     } as unknown as RequestServices;
   }
 
@@ -181,8 +188,42 @@ t.test("a node that ceases to fetch while it does asks the next owner, and a vie
   t.equal(node.asked.length, 2);
   // Where nodes do not ask one another.
   node.isOwner = true;
-  await t.rejects(waitForCommit(commit, node.context(ann, 1, false)), { code: "conflict" }, "it does not say that nothing covers it");
+  await t.rejects(
+    waitForCommit(commit, node.context(ann, 1, false)),
+    { code: "conflict" },
+    "it does not say that nothing covers it",
+  );
   node.sync = () => Promise.reject(new TrawlError("git", "no such host"));
   const notCovered = { code: "not-found", message: `commit ${oid} of host/one is not covered` };
   await t.rejects(waitForCommit(commit, node.context(ann, longMs, false)), notCovered);
+});
+
+t.test("orders go to the node that fetches, which decides who may give them", async (t) => {
+  const node = new TestNode();
+  const order: RepositoryOrder = { repository: "host/one", kind: "fetch", waits: true, acceptsLoss: false };
+  let tries = 0;
+  node.answer = () => (++tries === 1 ? Promise.reject(overloaded("away")) : Promise.resolve({ version: 3 }));
+  await orderRepository(order, node.context(operatorViewer));
+  t.same(node.orders, [order, order], "it is tried again");
+  node.isHere = true;
+  const late = { code: "overloaded", message: /host\/one is fetched, and this node does not have that change yet/ };
+  await t.rejects(orderRepository(order, node.context(operatorViewer, 1)), late);
+  node.isOwner = true;
+  node.records = [{ ...indexedAt(other), private: true, readers: ["ann"] }];
+  const ann: Viewer = { ...anonymous, userId: 1, name: "ann", readerNames: ["ann"] };
+  const admin: Viewer = { ...ann, isSiteAdmin: true };
+  const request: RepositoryOrder = { ...order, waits: false };
+  for (const given of [order, { ...request, kind: "index" as const }, { ...request, acceptsLoss: true }])
+    await t.rejects(orderRepository(given, node.context(ann)), { code: "forbidden" }, JSON.stringify(given));
+  await t.rejects(orderRepository(request, node.context()), { code: "not-found" });
+  t.same([node.requested, node.syncs], [[], 0]);
+  await orderRepository(request, node.context(ann));
+  await orderRepository(order, node.context(admin));
+  t.same([node.requested, node.syncs], [[3], 1]);
+  node.sync = () => Promise.reject(new TrawlError("conflict", "node b changes the index"));
+  await t.rejects(
+    orderRepository(order, node.context(admin, longMs, false)),
+    { code: "conflict" },
+    "where nodes do not ask one another",
+  );
 });

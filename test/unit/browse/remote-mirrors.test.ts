@@ -124,6 +124,7 @@ const there: Partial<SearchFleet> = {
 const commands: { -readonly [Name in keyof OwnerCommands]: OwnerCommands[Name] } = {
   waitForCommit: () => Promise.resolve(),
   requestFetches: () => [],
+  orderRepository: () => Promise.resolve(),
 };
 
 const answers = new MirrorAnswers({
@@ -449,7 +450,7 @@ t.test("a wait ends there when nobody waits here, and there are not too many", a
   // Half of them are for other clients.
   const waits = Array.from({ length: 500 }, () => mirrors.waitForCommit(honest, awaited, limits(ann, { onCancel })));
   const ended = Promise.allSettled(waits);
-  const full = { code: "too-many-requests", message: /Too many of your waits for commits/ };
+  const full = { code: "too-many-requests", message: /Too many of your waits for commits and fetches/ };
   await t.rejects(mirrors.waitForCommit(honest, awaited, limits()), full);
   for (const cancel of cancels) cancel();
   t.ok((await ended).every(({ status }) => status === "rejected"));
@@ -461,6 +462,23 @@ t.test("a wait ends there when nobody waits here, and there are not too many", a
       () => false,
     ),
   );
+});
+
+t.test("an order is carried out by the node that fetches, for the viewer", async (t) => {
+  const order = { repository: "host/one", kind: "fetch", waits: true, acceptsLoss: true } as const;
+  const asked: unknown[] = [];
+  commands.orderRepository = (given, { viewer }) => {
+    asked.push({ given, name: viewer.name, isSiteAdmin: viewer.isSiteAdmin });
+    return Promise.resolve();
+  };
+  t.same(await mirrors.orderRepository(honest, order, limits()), { version: 40 + partitions.place("host/one") });
+  t.same(asked, [{ given: order, name: "ann", isSiteAdmin: false }]);
+  commands.orderRepository = () => Promise.reject(new TrawlError("forbidden", "must be site admin"));
+  await t.rejects(mirrors.orderRepository(honest, order, limits()), { code: "forbidden" });
+  nextOwner = { ...honest, name: "c" };
+  await t.rejects(mirrors.orderRepository(honest, order, limits()), { code: "overloaded", message: /but node c/ });
+  nextOwner = undefined;
+  await t.rejects(mirrors.orderRepository(lost, order, limits()), { code: "overloaded" });
 });
 
 t.test("owners are told what to fetch, each of them, and what they could not be told is said", async (t) => {
@@ -573,6 +591,8 @@ t.test("what a node may not ask is refused", (t) => {
     { kind: "nothing" },
     { kind: "find", repository: {} },
     { kind: "wait" },
+    { kind: "order" },
+    { kind: "order", order: { repository: "host/one", kind: "remove", waits: false, acceptsLoss: false } },
     { kind: "fetch", addresses: Array.from({ length: 300 }, () => "x") },
     { kind: "fetch", addresses: ["x".repeat(5_000)] },
     { kind: "wait", commit: { repository: "host/one", oid: "--upload-pack=x" } },
