@@ -363,6 +363,25 @@ export const metricTable = {
     labels: [],
     help: "Searches that went on at another node with the same repositories, because a node was lost.",
   },
+  fleetQuestions: {
+    kind: "counter",
+    name: "trawl_fleet_questions_total",
+    labels: ["kind", "outcome"],
+    help: "Questions to other nodes of the fleet about repositories, by kind (find, list, read, output, wait, order, fetch) and outcome: answered, refused (by an error of the other node), lost (it does not answer), invalid (it has answered what cannot be), late (not in time), left (nobody waited any more).",
+  },
+  fleetQuestionSeconds: {
+    kind: "histogram",
+    name: "trawl_fleet_question_seconds",
+    labels: ["kind"],
+    buckets: [0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.125, 0.25, 0.5, 1, 2, 5, 10, 20, 60, 600],
+    help: "Time from a question to another node of the fleet to the end of its answer, whatever its outcome, by kind. An output ends when its reader has it.",
+  },
+  fleetQuestionBytes: {
+    kind: "counter",
+    name: "trawl_fleet_question_bytes_total",
+    labels: ["kind"],
+    help: "Bytes of the answers of other nodes of the fleet to such questions, by kind.",
+  },
   searchesQueued: {
     kind: "gauge",
     name: "trawl_searches_queued",

@@ -4,6 +4,7 @@ import { BoundedMap } from "../base/bounded-map.js";
 import { TrawlError } from "../base/errors.js";
 import { lazy } from "../base/lazy.js";
 import type { Log } from "../base/log.js";
+import type { Metrics } from "../base/metrics.js";
 import { openBlame } from "../git/history/blame-stream.js";
 import { openArchive, openBlob } from "../git/objects/content.js";
 import type { GitOutput } from "../git/run/run.js";
@@ -35,6 +36,7 @@ export interface MirrorsSettings {
   /** Whether there are repositories in the catalog that another node has fetched. */
   readonly isShared: boolean;
   readonly log: Log;
+  readonly metrics: Pick<Metrics, "fleetQuestions" | "fleetQuestionSeconds" | "fleetQuestionBytes">;
 }
 
 /** Mirrors of which it is known that they have what the catalog says. */
@@ -51,7 +53,7 @@ export class Mirrors {
   /** Not loaded on a single host. */
   readonly #remote = lazy(async () => {
     const { RemoteMirrors } = await import("./remote-mirrors.js");
-    return new RemoteMirrors(this.#settings.log);
+    return new RemoteMirrors(this.#settings.log, this.#settings.metrics);
   });
 
   constructor(settings: MirrorsSettings) {

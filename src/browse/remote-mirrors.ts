@@ -3,6 +3,7 @@ import { unreachable } from "../base/assert.js";
 import { callAfter, monotonicMs, sleep } from "../base/deadline.js";
 import { deserializeError, errorMessage, type SerializedError, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
+import type { Metrics } from "../base/metrics.js";
 import type { GitOutput } from "../git/run/run.js";
 import type { Repository } from "../model/repository.js";
 import type { ReadAnswer, ReadKinds } from "../protocol/read-messages.js";
@@ -59,9 +60,11 @@ export interface FetchesElsewhere {
 /** What this node asks others, where they have the mirror of a repository, or its record. */
 export class RemoteMirrors {
   readonly #log: Log;
+  readonly #metrics: QuestionMetrics;
 
-  constructor(log: Log) {
+  constructor(log: Log, metrics: QuestionMetrics) {
     this.#log = log;
+    this.#metrics = metrics;
   }
 
   /** Throws like `Mirrors.run`. */
@@ -72,14 +75,15 @@ export class RemoteMirrors {
     limits: MirrorLimits,
   ): Promise<ReadAnswer<Kind>> {
     const question = { kind: "read", repositoryId: repositoryId - holder.idsFrom, request } as const;
-    const bytes = await this.#ask(holder, question, limits);
-    return this.#check(holder, () => checkAnswer(request.kind, readAnswer(bytes)) as ReadAnswer<Kind>);
+    const check = (answer: unknown): ReadAnswer<Kind> => checkAnswer(request.kind, answer) as ReadAnswer<Kind>;
+    return await this.#ask(holder, question, limits, check);
   }
 
   open(holder: RepositoryHolder, repositoryId: number, wanted: WantedOutput, limits: MirrorLimits): GitOutput {
     const question = { kind: "output", repositoryId: repositoryId - holder.idsFrom, wanted } as const;
     const body = writeMirrorAsked({ ...asker(limits), question });
     const output = new RemoteOutput(holder, wanted.kind === "blob" ? wanted.from : 0, body, {
+      measure: new QuestionMeasure("output", this.#metrics),
       lost: (reason) => this.#lost(holder, reason),
       failed: (error) => this.#failure(holder, error),
     });
@@ -94,8 +98,7 @@ export class RemoteMirrors {
     commit: AwaitedCommit,
     limits: MirrorLimits,
   ): Promise<{ readonly version: number }> {
-    const bytes = await this.#ask(holder, { kind: "wait", commit }, limits);
-    return this.#check(holder, () => checkWaited(readAnswer(bytes), "wait"));
+    return await this.#ask(holder, { kind: "wait", commit }, limits, (answer) => checkWaited(answer, "wait"));
   }
 
   /** Resolves with how many changes the partition has had there when the order is given, or carried out. Rejects like `orderRepository`. */
@@ -104,8 +107,7 @@ export class RemoteMirrors {
     order: RepositoryOrder,
     limits: MirrorLimits,
   ): Promise<{ readonly version: number }> {
-    const bytes = await this.#ask(holder, { kind: "order", order }, limits);
-    return this.#check(holder, () => checkWaited(readAnswer(bytes), "order"));
+    return await this.#ask(holder, { kind: "order", order }, limits, (answer) => checkWaited(answer, "order"));
   }
 
   /**
@@ -134,7 +136,8 @@ export class RemoteMirrors {
           try {
             const told = await this.#fetchAt(holder, partitions, addresses, roundLimits);
             for (const name of told.queued) if (queued.size < queuedMax) queued.add(name);
-            if (told.notOwned.length > 0) lacks.push(`node ${holder.name} of this fleet does not fetch all that it did`);
+            if (told.notOwned.length > 0)
+              lacks.push(`node ${holder.name} of this fleet does not fetch all that it did`);
             for (const number of told.notOwned) lacking.add(number);
           } catch (error) {
             if (!(error instanceof TrawlError)) throw error;
@@ -157,8 +160,8 @@ export class RemoteMirrors {
     addresses: readonly string[],
     limits: MirrorLimits,
   ): Promise<RequestedFetches> {
-    const bytes = await this.#ask(holder, { kind: "fetch", partitions, addresses }, limits);
-    const told = this.#check(holder, () => checkFetches(readAnswer(bytes), "fetch"));
+    const question = { kind: "fetch", partitions, addresses } as const;
+    const told = await this.#ask(holder, question, limits, (answer) => checkFetches(answer, "fetch"));
     const isAsked = new Set(partitions?.numbers);
     return { queued: told.queued, notOwned: told.notOwned.filter((number) => isAsked.has(number)) };
   }
@@ -214,7 +217,7 @@ export class RemoteMirrors {
       return room.left < 0 ? tooMany : undefined;
     };
     try {
-      await this.#ask(holder, question, limits, take);
+      await this.#ask(holder, question, limits, undefined, take);
     } catch (error) {
       room.left += records.length;
       throw error;
@@ -251,9 +254,8 @@ export class RemoteMirrors {
   ): Promise<Repository | undefined> {
     const { idsFrom } = holder;
     const wanted = typeof repository === "string" ? repository : repository - idsFrom;
-    const bytes = await this.#ask(holder, { kind: "find", repository: wanted }, limits);
-    const record = this.#check(holder, () => {
-      const found = checkRecord(readAnswer(bytes), "find");
+    const record = await this.#ask(holder, { kind: "find", repository: wanted }, limits, (answer) => {
+      const found = checkRecord(answer, "find");
       const isAsked = found === undefined || found.name === wanted || found.id === wanted;
       if (!isAsked) throw new TrawlError("bad-request", "another repository than that which it was asked for");
       return found;
@@ -261,26 +263,53 @@ export class RemoteMirrors {
     return record && { ...record, id: record.id + idsFrom };
   }
 
-  /** The bytes of an answer that is one value. With `onPiece`, that is called with those of each message instead, and returns why it wants no more. */
+  /** An answer that is one value, as `check` returns it. */
+  #ask<T>(
+    holder: RepositoryHolder,
+    question: MirrorQuestion,
+    limits: MirrorLimits,
+    check: (answer: unknown) => T,
+  ): Promise<T>;
+  /** With `onPiece`, that is called with the bytes of each message instead, and returns why it wants no more. */
   #ask(
     holder: RepositoryHolder,
     question: MirrorQuestion,
     limits: MirrorLimits,
+    check: undefined,
+    onPiece: (piece: Uint8Array) => TrawlError | undefined,
+  ): Promise<unknown>;
+  #ask(
+    holder: RepositoryHolder,
+    question: MirrorQuestion,
+    limits: MirrorLimits,
+    check: ((answer: unknown) => unknown) | undefined,
     onPiece?: (piece: Uint8Array) => TrawlError | undefined,
-  ): Promise<Uint8Array> {
+  ): Promise<unknown> {
     const body = writeMirrorAsked({ ...asker(limits), question });
+    const measure = new QuestionMeasure(question.kind, this.#metrics);
     return new Promise((resolve, reject) => {
       const pieces: Uint8Array[] = [];
       let byteCount = 0;
       let forget = (): void => undefined;
-      const settle = (): void => {
+      const settle = (outcome: QuestionOutcome): void => {
+        measure.end(outcome);
         wait.cancel();
         forget();
         channel.close();
       };
-      const fail = (error: TrawlError): void => {
-        settle();
+      const fail = (error: unknown, outcome: QuestionOutcome): void => {
+        settle(outcome);
         reject(error);
+      };
+      const end = (): void => {
+        const bytes = Buffer.concat(pieces);
+        try {
+          const answer = check && this.#check(holder, () => check(readAnswer(bytes)));
+          settle("answered");
+          resolve(answer);
+        } catch (error) {
+          fail(error, "invalid");
+        }
       };
       const receiver: FrameReceiver = {
         frame: ({ head, body: piece }) => {
@@ -288,32 +317,34 @@ export class RemoteMirrors {
           switch (message.kind) {
             case "bytes":
               byteCount += piece.length;
+              measure.count(piece.length);
               if (byteCount > answerBytesMax)
                 throw new TrawlError("bad-request", `it has sent more than ${answerBytesMax} bytes`);
               if (onPiece === undefined) pieces.push(piece);
               else {
                 const refusal = onPiece(piece);
-                if (refusal !== undefined) fail(refusal);
+                if (refusal !== undefined) fail(refusal, "left");
               }
               return;
             case "end":
-              settle();
-              return resolve(Buffer.concat(pieces));
+              return end();
             case "failed":
-              return fail(this.#failure(holder, message.error));
+              return fail(this.#failure(holder, message.error), "refused");
             default:
               unreachable(message);
           }
         },
-        closed: (reason) =>
-          fail(this.#lost(holder, reason, ofSeveral.has(question.kind) ? "some of the repositories" : "the repository")),
+        closed: (reason) => {
+          const what = ofSeveral.has(question.kind) ? "some of the repositories" : "the repository";
+          fail(this.#lost(holder, reason, what), "lost");
+        },
       };
       const channel = holder.open(receiver);
       const wait = callAfter(limits.timeoutMs + graceMs, () =>
-        fail(new TrawlError("cancelled", `node ${holder.name} did not answer within ${limits.timeoutMs} ms`)),
+        fail(new TrawlError("cancelled", `node ${holder.name} did not answer within ${limits.timeoutMs} ms`), "late"),
       );
       // It may be cancelled already, which is told at once.
-      forget = limits.onCancel(() => fail(new TrawlError("cancelled", "the request was stopped")));
+      forget = limits.onCancel(() => fail(new TrawlError("cancelled", "the request was stopped"), "left"));
       send(channel, body);
     });
   }
@@ -355,7 +386,9 @@ export class RemoteMirrors {
 function among(owners: readonly OwnerElsewhere[], numbers: ReadonlySet<number>): readonly OwnerElsewhere[] {
   return owners.flatMap(({ holder, partitions }) => {
     const some = partitions?.numbers.filter((number) => numbers.has(number)) ?? [];
-    return partitions === undefined || some.length === 0 ? [] : [{ holder, partitions: { ...partitions, numbers: some } }];
+    return partitions === undefined || some.length === 0
+      ? []
+      : [{ holder, partitions: { ...partitions, numbers: some } }];
   });
 }
 
@@ -384,8 +417,38 @@ function send(channel: ReturnType<RepositoryHolder["open"]>, body: Uint8Array): 
   channel.send(head, body);
 }
 
-/** What a failure of another node becomes here. */
+/** How a question ended. */
+type QuestionOutcome = "answered" | "refused" | "lost" | "invalid" | "late" | "left";
+
+type QuestionMetrics = Pick<Metrics, "fleetQuestions" | "fleetQuestionSeconds" | "fleetQuestionBytes">;
+
+/** Counts one question, once. */
+class QuestionMeasure {
+  readonly #kind: MirrorQuestion["kind"];
+  readonly #metrics: QuestionMetrics;
+  readonly #startMs = monotonicMs();
+  #isOver = false;
+
+  constructor(kind: MirrorQuestion["kind"], metrics: QuestionMetrics) {
+    this.#kind = kind;
+    this.#metrics = metrics;
+  }
+
+  count(byteCount: number): void {
+    this.#metrics.fleetQuestionBytes.inc({ kind: this.#kind }, byteCount);
+  }
+
+  end(outcome: QuestionOutcome): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#metrics.fleetQuestions.inc({ kind: this.#kind, outcome });
+    this.#metrics.fleetQuestionSeconds.observe({ kind: this.#kind }, (monotonicMs() - this.#startMs) / 1000);
+  }
+}
+
+/** What a failure of another node becomes here, and where it is counted. */
 interface Faults {
+  readonly measure: QuestionMeasure;
   lost(reason: string | undefined): TrawlError;
   failed(error: SerializedError): TrawlError;
 }
@@ -411,7 +474,10 @@ class RemoteOutput implements GitOutput, FrameReceiver {
     this.ended.catch(() => undefined);
     this.stdout = new Readable({ highWaterMark: outputBytesMax, read: () => this.#channel.resume() });
     // Only when all of it was taken.
-    this.stdout.once("end", () => this.#resolve());
+    this.stdout.once("end", () => {
+      this.#faults.measure.end("answered");
+      this.#resolve();
+    });
     this.#channel = holder.open(this);
     send(this.#channel, body);
   }
@@ -420,6 +486,7 @@ class RemoteOutput implements GitOutput, FrameReceiver {
     const message = toAnsweringHead(head);
     switch (message.kind) {
       case "bytes":
+        this.#faults.measure.count(body.length);
         // It may be empty, which `push` would take for nothing.
         if (body.length > 0 && !this.stdout.push(body)) this.#channel.pause();
         return;
@@ -429,19 +496,20 @@ class RemoteOutput implements GitOutput, FrameReceiver {
         this.stdout.push(null);
         return;
       case "failed":
-        return this.#fail(this.#faults.failed(message.error));
+        return this.#fail(this.#faults.failed(message.error), "refused");
       default:
         unreachable(message);
     }
   }
 
   closed(reason: string | undefined): void {
-    this.#fail(this.#faults.lost(reason));
+    this.#fail(this.#faults.lost(reason), "lost");
   }
 
-  #fail(error: TrawlError): void {
+  #fail(error: TrawlError, outcome: QuestionOutcome): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#faults.measure.end(outcome);
     this.#channel.close();
     this.#reject(error);
     this.stdout.push(null);
@@ -452,6 +520,8 @@ class RemoteOutput implements GitOutput, FrameReceiver {
   }
 
   kill(): void {
-    this.#fail(new TrawlError("cancelled", "the output was closed"));
+    // Also of one that has come and that nobody takes any more.
+    this.#faults.measure.end("left");
+    this.#fail(new TrawlError("cancelled", "the output was closed"), "left");
   }
 }

@@ -184,6 +184,7 @@ export function createParts(options: ResolvedOptions, files: CatalogSnapshots, l
       fleet: () => searcher.fleet,
       isShared: options.fleet.database !== "",
       log,
+      metrics,
     }),
     revisionCache: cache,
     spans,

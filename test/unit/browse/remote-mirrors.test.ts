@@ -6,6 +6,7 @@ import { serialize } from "node:v8";
 import t from "tap";
 import { TrawlError } from "../../../src/base/errors.js";
 import { silentLog } from "../../../src/base/log.js";
+import { createMetrics } from "../../../src/base/metrics.js";
 import { stopWhenSet } from "../../../src/base/stop-signal.js";
 import { MirrorAnswers, type OwnerCommands } from "../../../src/browse/mirror-answers.js";
 import {
@@ -99,10 +100,12 @@ const catalog = {
   positionIn: (partition: number) => ({ version: 40 + partition, flipId: "" }),
 };
 
+const registry = createMetrics();
+
 function makeMirrors(fleet: Partial<SearchFleet>): Mirrors {
   const folder = join(dataFolder, mirrorsFolder);
   const record = (id: number) => records.find((one) => one.id === id);
-  const settings = { name: "b", folder, reads, record, isShared: true, log: silentLog() };
+  const settings = { name: "b", folder, reads, record, isShared: true, log: silentLog(), metrics: registry.metrics };
   return new Mirrors({ ...settings, fleet: () => fleet as SearchFleet });
 }
 
@@ -450,7 +453,7 @@ t.test("a wait ends there when nobody waits here, and there are not too many", a
   // Half of them are for other clients.
   const waits = Array.from({ length: 500 }, () => mirrors.waitForCommit(honest, awaited, limits(ann, { onCancel })));
   const ended = Promise.allSettled(waits);
-  const full = { code: "too-many-requests", message: /Too many of your waits for commits and fetches/ };
+  const full = { code: "overloaded", message: /Too many waits for commits and fetches/ };
   await t.rejects(mirrors.waitForCommit(honest, awaited, limits()), full);
   for (const cancel of cancels) cancel();
   t.ok((await ended).every(({ status }) => status === "rejected"));
@@ -491,7 +494,10 @@ t.test("owners are told what to fetch, each of them, and what they could not be 
   const addresses = ["host/one", "https://host/one.git"];
   const request = (findOwners: () => Owners, viewer = operatorViewer, timeoutMs = 60_000) =>
     makeMirrors({ findOwners }).requestFetches(addresses, limits(viewer, { timeoutMs }));
-  const owned = (holder: RepositoryHolder, ...numbers: readonly number[]) => ({ holder, partitions: { numbers, count: 2 } });
+  const owned = (holder: RepositoryHolder, ...numbers: readonly number[]) => ({
+    holder,
+    partitions: { numbers, count: 2 },
+  });
   const all = { queued: ["host/one"], lacks: [], lacking: new Set() };
   t.same(await request(() => ({ owners: [owned(honest, 1)], missing: [] })), all);
   t.same(asked, [{ addresses, ids: [2] }], "for its partitions");
@@ -610,4 +616,48 @@ t.test("what a node may not ask is refused", (t) => {
   t.throws(() => checkAnswer("resolve-revisions", { repositories: [] }), TrawlError);
   t.throws(() => checkAnswer("read-commits", { commits: new Array(2) }), TrawlError, "a list with holes");
   t.end();
+});
+
+t.test("questions are counted, with their outcomes, times and bytes", async (t) => {
+  // Nothing else keeps this process.
+  const alive = setInterval(() => undefined, 1_000);
+  t.teardown(() => clearInterval(alive));
+  const lines = async (): Promise<ReadonlyMap<string, number>> =>
+    new Map(
+      (await registry.text())
+        .split("\n")
+        .filter((line) => line.startsWith("trawl_fleet_question"))
+        .map((line) => [line.slice(0, line.lastIndexOf(" ")), Number(line.slice(line.lastIndexOf(" ")))]),
+    );
+  const before = await lines();
+  const change = async (key: string): Promise<number> => ((await lines()).get(key) ?? 0) - (before.get(key) ?? 0);
+  const questions = (kind: string, outcome: string): Promise<number> =>
+    change(`trawl_fleet_questions_total{kind="${kind}",outcome="${outcome}"}`);
+  await run(mirrors, makeRequest("has-commit"), limits());
+  t.equal(await questions("read", "answered"), 1);
+  t.ok((await change('trawl_fleet_question_bytes_total{kind="read"}')) > 10);
+  t.equal(await change('trawl_fleet_question_seconds_count{kind="read"}'), 1);
+  await t.rejects(run(mirrors, makeRequest("has-commit"), limits(anonymous)));
+  t.equal(await questions("read", "refused"), 1);
+  await t.rejects(run(asking(lost), makeRequest("has-commit"), limits()));
+  t.equal(await questions("read", "lost"), 1);
+  const mute = holderWith(() => ({ frame: () => undefined, closed: () => undefined }));
+  await t.rejects(run(asking(mute), makeRequest("has-commit"), limits(ann, { timeoutMs: 1 })));
+  t.equal(await questions("read", "late"), 1);
+  const lying = holderWith((channel) => ({
+    frame: () => {
+      channel.send({ kind: "bytes" }, serialize({}));
+      channel.send({ kind: "end" });
+    },
+    closed: () => undefined,
+  }));
+  await t.rejects(mirrors.waitForCommit(lying, awaited, limits()));
+  t.equal(await questions("wait", "invalid"), 1);
+  await bytesIn(await mirrors.open(repositoryId, { kind: "blob", oid: blob, from: 0, to: 9 }, limits()));
+  t.equal(await questions("output", "answered"), 1);
+  t.equal(await change('trawl_fleet_question_bytes_total{kind="output"}'), 9);
+  const unread = await mirrors.open(repositoryId, { kind: "blob", oid: large, from: 0, to: 3 << 20 }, limits());
+  unread.kill();
+  await t.rejects(unread.ended);
+  t.equal(await questions("output", "left"), 1);
 });
