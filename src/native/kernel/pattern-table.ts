@@ -38,6 +38,14 @@ const filterBitsMax = 1 << 24;
 /** Bytes of literals that are handled between two steps: less than a millisecond. */
 const stepBytes = 8192;
 
+/** Numbers that are handled between two steps, with less work for each. */
+const numbersOfStep = 32 * 1024;
+
+/** The pieces of a list of numbers, each for one step: `[from, to)`. */
+function* pieces(count: number): Generator<readonly [number, number], void> {
+  for (let from = 0; from < count; from += numbersOfStep) yield [from, Math.min(count, from + numbersOfStep)];
+}
+
 /**
  * Builds the tables for literals: `[starts[i], starts[i + 1])` of `literals`, different, not empty, the longest first and,
  * with `foldAscii`, in lower case. Yields after each step.
@@ -48,8 +56,7 @@ export function* makePatternTable(
   foldAscii: boolean,
 ): Generator<undefined, PatternTable> {
   const groups: WindowGroup[] = [];
-  const words = readWords(literals);
-  yield;
+  const words = yield* readWords(literals);
   for (let from = 0; from + 1 < starts.length; from = groups[groups.length - 1].to) {
     const lengthOf = (i: number): number => starts[i + 1] - starts[i];
     const row = groupSizes.find((sizes) => sizes[sizes.length - 1].lengthMin <= lengthOf(from)) ?? [];
@@ -85,17 +92,21 @@ class GroupBuilder {
     const blocks = stride === 1 ? windows : yield* this.#hashBlocks(windowBytes + stride - 1);
     const offsets = yield* this.#chooseOffsets(windows, blocks);
     const windowFilter = makeFilter(offsets.length * stride);
-    const hashes = offsets.map((offset, i) => blocks[this.#starts[this.#from + i] - first + offset]);
-    const blockFilter = makeFilter(hashes.length);
+    const hashes = new Uint32Array(offsets.length);
+    const blockFilter = makeFilter(offsets.length);
     for (const [from, to] of this.#steps()) {
       for (let i = from; i < to; i++) {
         const block = this.#starts[i] - first + offsets[i - this.#from];
+        hashes[i - this.#from] = blocks[block];
         for (let at = block; at < block + stride; at++) addToFilter(windowFilter, windows[at]);
         addToFilter(blockFilter, blocks[block]);
       }
       yield;
     }
-    const buckets = makeBuckets(hashes, exponent(blockFilter.length) + 2);
+    const buckets = yield* makeBuckets(hashes, exponent(blockFilter.length) + 2);
+    const entries = yield* makeEntries(hashes, buckets, offsets, this.#from);
+    const bucketMax = largestBucket(buckets);
+    yield;
     return {
       from: this.#from,
       to: this.#to,
@@ -104,9 +115,9 @@ class GroupBuilder {
       windowFilter: share(windowFilter),
       blockFilter: share(blockFilter),
       buckets: share(buckets),
-      entries: share(makeEntries(hashes, buckets, offsets, this.#from)),
+      entries: share(entries),
       offsetMax: offsets.reduce((most, offset) => Math.max(most, offset), 0),
-      bucketMax: buckets.reduce((most, end, i) => Math.max(most, end - (buckets[i - 1] ?? 0)), 0),
+      bucketMax,
     };
   }
 
@@ -128,8 +139,15 @@ class GroupBuilder {
     const hashes = yield* this.#hashAll(Math.min(blockBytes, windowBytesMax));
     const between = blockBytes - windowBytesMax;
     if (between <= 0) return hashes;
-    yield;
-    return hashes.map((hash, at) => joinHashes(hash, hashes[at + between] ?? 0));
+    // What is read is behind what is written.
+    for (const [from, to] of pieces(hashes.length)) {
+      for (let at = from; at < to; at++) {
+        const last = at + between < hashes.length ? hashes[at + between] : 0;
+        hashes[at] = joinHashes(hashes[at], last);
+      }
+      yield;
+    }
+    return hashes;
   }
 
   /**
@@ -139,8 +157,8 @@ class GroupBuilder {
   *#chooseOffsets(windows: Uint32Array, blocks: Uint32Array): Generator<undefined, Uint32Array> {
     const { stride } = this.#size;
     const blockBytes = this.#size.windowBytes + stride - 1;
-    const equalWindows = countHashes(windows);
-    const equalBlocks = blocks === windows ? equalWindows : countHashes(blocks);
+    const equalWindows = yield* countHashes(windows);
+    const equalBlocks = blocks === windows ? equalWindows : yield* countHashes(blocks);
     const shift = 32 - exponent(equalWindows.length);
     const offsets = new Uint32Array(this.#to - this.#from);
     for (const [from, to] of this.#steps()) {
@@ -178,10 +196,13 @@ class GroupBuilder {
 }
 
 /** How many of the hashes have each value of their upper bits. */
-function countHashes(hashes: Uint32Array): Uint32Array {
+function* countHashes(hashes: Uint32Array): Generator<undefined, Uint32Array> {
   const counts = new Uint32Array(powerOfTwo(hashes.length));
   const shift = 32 - exponent(counts.length);
-  for (const hash of hashes) counts[hash >>> shift]++;
+  for (const [from, to] of pieces(hashes.length)) {
+    for (let i = from; i < to; i++) counts[hashes[i] >>> shift]++;
+    yield;
+  }
   return counts;
 }
 
@@ -194,23 +215,43 @@ function addToFilter(filter: Uint32Array, hash: number): void {
 }
 
 /** Where the entries of each bucket begin, by the upper `bits` of the hashes. */
-function makeBuckets(hashes: Uint32Array, bits: number): Uint32Array {
+function* makeBuckets(hashes: Uint32Array, bits: number): Generator<undefined, Uint32Array> {
   const buckets = new Uint32Array((1 << bits) + 1);
-  for (const hash of hashes) buckets[(hash >>> (32 - bits)) + 1]++;
-  for (let i = 1; i < buckets.length; i++) buckets[i] += buckets[i - 1];
+  for (const [from, to] of pieces(hashes.length)) {
+    for (let i = from; i < to; i++) buckets[(hashes[i] >>> (32 - bits)) + 1]++;
+    yield;
+  }
+  for (const [from, to] of pieces(buckets.length)) {
+    for (let i = Math.max(1, from); i < to; i++) buckets[i] += buckets[i - 1];
+    yield;
+  }
   return buckets;
 }
 
+function largestBucket(buckets: Uint32Array): number {
+  let most = buckets[0];
+  for (let i = 1; i < buckets.length; i++) most = Math.max(most, buckets[i] - buckets[i - 1]);
+  return most;
+}
+
 /** Pairs (literal, offset) in the order of the buckets; literal `from + i` has hash i. */
-function makeEntries(hashes: Uint32Array, buckets: Uint32Array, offsets: Uint32Array, from: number): Uint32Array {
+function* makeEntries(
+  hashes: Uint32Array,
+  buckets: Uint32Array,
+  offsets: Uint32Array,
+  first: number,
+): Generator<undefined, Uint32Array> {
   const next = buckets.slice();
   const shift = 32 - exponent(buckets.length - 1);
   const entries = new Uint32Array(2 * hashes.length);
-  hashes.forEach((hash, i) => {
-    const at = next[hash >>> shift]++;
-    entries[2 * at] = from + i;
-    entries[2 * at + 1] = offsets[i];
-  });
+  for (const [from, to] of pieces(hashes.length)) {
+    for (let i = from; i < to; i++) {
+      const at = next[hashes[i] >>> shift]++;
+      entries[2 * at] = first + i;
+      entries[2 * at + 1] = offsets[i];
+    }
+    yield;
+  }
   return entries;
 }
 
@@ -269,10 +310,13 @@ function makeMask(byteCount: number): number {
 }
 
 /** The four bytes at each position of a text, and of the seven positions after it: as if zeros followed it. */
-function readWords(text: Uint8Array): Uint32Array {
+function* readWords(text: Uint8Array): Generator<undefined, Uint32Array> {
   const words = new Uint32Array(text.length + windowBytesMax);
   let word = 0;
-  for (let at = text.length - 1; at >= 0; at--) words[at] = word = (word << 8) | text[at];
+  for (const [from, to] of pieces(text.length)) {
+    for (let at = text.length - 1 - from; at >= text.length - to; at--) words[at] = word = (word << 8) | text[at];
+    yield;
+  }
   return words;
 }
 

@@ -34,6 +34,9 @@ export function toRequestedPatterns(texts: readonly string[], type: QueryType): 
 /** Patterns that are analysed between two steps: about a millisecond for regexps. */
 const patternsOfStep = 64;
 
+/** Literals that are copied between two steps. */
+const itemsOfStep = 1024;
+
 /** Yields after each step. Throws `bad-query` that names the pattern. */
 export function* makePatternSet(
   { texts, areRegexps }: RequestedPatterns,
@@ -60,10 +63,15 @@ export function* makePatternSet(
     regexps.push({ pattern, source, isLocated: clause !== undefined });
     if (clause === undefined) requireFewUnlocated(regexps, pattern);
   }
-  const { bytes, starts, targets, targetStarts } = literals.sort();
-  yield;
+  const { bytes, starts, targets, targetStarts } = yield* literals.sort();
   const table = yield* makePatternTable(bytes, starts, foldCase);
   return { count: texts.length, table, targetStarts, targets, regexps };
+}
+
+/** As `PatternTable` has them, the longest first, and what each of them locates. */
+interface SortedLiterals extends Pick<PatternSet, "targets" | "targetStarts"> {
+  readonly bytes: Uint8Array;
+  readonly starts: Uint32Array;
 }
 
 /** The literals of a set, and what each of them locates. */
@@ -99,9 +107,11 @@ class SetLiterals {
   }
 
   /** The longest first, as `PatternTable` has them. */
-  sort(): Pick<PatternSet, "targets" | "targetStarts"> & { readonly bytes: Uint8Array; readonly starts: Uint32Array } {
+  *sort(): Generator<undefined, SortedLiterals> {
     const keys = [...this.#numbers.keys()];
+    yield;
     const order = sortByLength(keys);
+    yield;
     const starts = new Uint32Array(keys.length + 1);
     const targetStarts = new Uint32Array(keys.length + 1);
     const next = new Uint32Array(keys.length);
@@ -113,7 +123,11 @@ class SetLiterals {
     }
     const targets = new Uint32Array(this.#targets.length);
     for (let i = 0; i < targets.length; i++) targets[next[this.#literals[i]]++] = this.#targets[i];
-    const bytes = Buffer.from(Array.from(order, (number) => keys[number]).join(""), "latin1");
+    const bytes = Buffer.alloc(starts[keys.length]);
+    for (const [i, number] of order.entries()) {
+      if (i % itemsOfStep === 0) yield;
+      bytes.write(keys[number], starts[i], "latin1");
+    }
     return { bytes, starts, targets, targetStarts };
   }
 }
