@@ -366,12 +366,11 @@ export class Searcher {
     }
   }
 
-  /** The nodes that are to be asked; undefined if this one searches alone. What several cannot answer, one that has everything does. */
+  /** The nodes that are to be asked; undefined if this one searches alone. One that has everything answers what has to be repeatable. */
   #findFleet(plan: SearchPlan, request: SearchRequest, isRepeatable: boolean): SearchFleet | undefined {
     const { fleet } = this;
     if (request.isForAllNodes !== true || fleet === undefined || fleet.searchesHere(plan, request)) return undefined;
-    const isForOne = isRepeatable || request.patterns !== undefined;
-    return isForOne && fleet.hasAll ? undefined : fleet;
+    return isRepeatable && fleet.hasAll ? undefined : fleet;
   }
 
   /**

@@ -101,6 +101,55 @@ for (const { name, count, addedMsMax, begin, end } of faults) {
   });
 }
 
+/** `PATTERN START-END` of each label, with its file. */
+function labelsIn({ events }: Answer): readonly string[] {
+  return events
+    .flatMap(({ name, data }) => (name === "matches" ? (JSON.parse(data) as StreamMatch[]) : []))
+    .flatMap(({ repository, path, lineMatches = [] }) =>
+      lineMatches.flatMap(({ patterns = [] }) =>
+        patterns.map(([pattern, start, end]) => `${repository} ${path}: ${pattern} ${start}-${end}`),
+      ),
+    )
+    .sort();
+}
+
+t.test("the labels of patterns are all there, and once, when a node is lost", async (t) => {
+  const fleet = await site();
+  const [coordinator] = fleet.nodes;
+  const patterns = ["needle", "dle need", "needle needle", ...Array.from({ length: 500 }, (_, i) => `absent ${i}`)];
+  const find = (bytes: number, fault: () => void): Promise<Answer> =>
+    search(coordinator, bytes, fault, "file:txt", {}, patterns);
+  const calm = await find(0, () => undefined);
+  const labels = labelsIn(calm);
+  // Between two needles of a line there are more.
+  t.ok(labels.length > fleet.matchCount, `${labels.length} labels`);
+  t.equal(faultsOf(calm, countIn(calm)), "");
+  const failovers = () => coordinator.metric("trawl_fleet_failovers_total");
+  const before = await failovers();
+  for (let i = 0; i < 10 && (await failovers()) === before; i++) {
+    await until("the first replica is asked", async () => {
+      await search(coordinator, 0, () => undefined, "needle repo:^r1$ file:/1.txt count:5");
+      return await isConnected(fleet);
+    });
+    fleet.links[1].holdAfter(early.heldBytes);
+    const answer = await find(early.faultBytes, () => {
+      fleet.nodes[1].signal("SIGKILL");
+      fleet.links[1].release();
+    });
+    t.equal(faultsOf(answer, countIn(calm)), "");
+    const found = labelsIn(answer);
+    if (found.join() !== labels.join()) t.fail(`${found.length} labels of ${labels.length}`);
+    await fleet.restart(1);
+  }
+  t.ok((await failovers()) > before);
+});
+
+/** As the search has counted. */
+function countIn({ events }: Answer): number {
+  const progress = JSON.parse(events.findLast(({ name }) => name === "progress")?.data ?? "{}") as Partial<Progress>;
+  return progress.matchCount ?? 0;
+}
+
 /** The files of an answer, in their order. */
 function filesIn({ events }: Answer): readonly string[] {
   const files = events.flatMap(({ name, data }) =>

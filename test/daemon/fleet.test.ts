@@ -312,6 +312,85 @@ t.test("what several nodes have is sent once, and counts once", async (t) => {
   }
 });
 
+/** Matches, and places that refer to others: a limit counts both, and which of them come first is not told. */
+function countedIn(events: readonly StreamEvent[]): number | undefined {
+  const progress = one<Progress>(events, "progress");
+  return progress && progress.matchCount + (progress.duplicates?.places ?? 0);
+}
+
+t.test("any patterns have the results, labels, counts and receipt of one daemon", async (t) => {
+  const { nodes, whole } = await site();
+  const word = fc
+    .constantFrom(...words)
+    .chain((text) => fc.nat({ max: Math.max(0, text.length - 2) }).map((from) => text.slice(from, from + 7)));
+  const regexp = fc.oneof(
+    word,
+    word.map((text) => `${text}\\w*`),
+    word.map((text) => `^\\s*${text}`),
+    fc.constantFrom("[0-9]{2,}", "e\\n", "(parse|widget)r?", "\\bfunc\\b"),
+  );
+  const query = fc.tuple(
+    fc.constantFrom("", "", "case:no", "file:test", "lang:go", "parse", "fork:yes", "select:repo", "select:file"),
+    fc.constantFrom("", "", "", "count:3", "count:40"),
+  );
+  const set = fc.oneof(
+    fc.record({ type: fc.constant("literal"), patterns: fc.array(word, { minLength: 1, maxLength: 12 }) }),
+    fc.record({ type: fc.constant("regexp"), patterns: fc.array(regexp, { minLength: 1, maxLength: 6 }) }),
+  );
+  const more = fc.constantFrom<Readonly<Record<string, string>>>(
+    {},
+    { cm: "true", cl: "2" },
+    { "max-line-len": "10" },
+    { duplicates: "1" },
+    { group: "repository" },
+  );
+  const token = await whole.addToken("admin");
+  const tokens = await Promise.all(nodes.map((node) => node.addToken("admin")));
+  let turn = 0;
+  await fc.assert(
+    fc.asyncProperty(query, set, more, async (parts, { type, patterns }, options) => {
+      const at = turn++ % nodes.length;
+      const text = `-repo:large ${parts.join(" ")}`;
+      const given = { receipt: "1", ...options };
+      const [wanted, got] = await Promise.all([
+        whole.stream(text, type, { ...given, token }, patterns),
+        nodes[at].stream(text, type, { ...given, token: tokens[at] }, patterns),
+      ]);
+      const isLimited = text.includes("count:");
+      const of = options["duplicates"] === "1" ? contentsIn : essence;
+      const [a, b] = [wanted, got].map((events) =>
+        isLimited ? [countedIn(events)] : [of(events), one(events, "groups")],
+      );
+      const isSame = isDeepStrictEqual(a, b);
+      if (!isSame) t.same(b, a, `${text} ${type} ${JSON.stringify({ patterns, options })}`);
+      return isSame;
+    }),
+    { seed, numRuns: runs(40) },
+  );
+
+  const many = [...words, ...Array.from({ length: 9_000 }, (_, i) => `absent_${i}`)];
+  const [wanted, got] = await Promise.all([
+    whole.stream("-repo:large", "literal", { receipt: "1", token }, many),
+    nodes[1].stream("-repo:large", "literal", { receipt: "1", token: tokens[1] }, many),
+  ]);
+  t.same(essence(got), essence(wanted), `${many.length} patterns`);
+  t.ok(
+    got.some(({ data }) => data.includes('"patterns":[[')),
+    "with labels",
+  );
+  const all = one<Progress>(got, "progress")?.matchCount ?? 0;
+  for (const count of [1, 2, 30, all - 1, all, all + 1]) {
+    const asked = { token: tokens[count % 3] };
+    const events = await nodes[count % 3].stream(`-repo:large count:${count}`, "literal", asked, many);
+    const want = Math.min(count, all);
+    t.same([one<Progress>(events, "progress")?.matchCount, countOf(matchesOf(events))], [want, want], `count:${count}`);
+    const shown = await nodes[count % 3].stream("-repo:large", "literal", { ...asked, display: String(count) }, many);
+    t.same([one<Progress>(shown, "progress")?.matchCount, countOf(matchesOf(shown))], [all, want], `display=${count}`);
+  }
+  const refused = await nodes[0].stream("", "regexp", { token: tokens[0] }, ["a", "b("]);
+  t.match(one<{ message: string }>(refused, "error")?.message, /^patterns\[1\] "b\(": error parsing regexp/);
+});
+
 t.test("what a viewer may not see is hidden where it is", async (t) => {
   const { nodes } = await site();
   for (const node of nodes) {

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, readdirSync } from "node:fs";
-import { get, type IncomingMessage } from "node:http";
+import { type IncomingMessage, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sleep } from "../../src/base/deadline.js";
@@ -402,16 +402,22 @@ export class DaemonProcess {
     query: string,
     patternType = "literal",
     more: Record<string, string> = {},
+    patterns?: readonly string[],
   ): Promise<readonly StreamEvent[]> {
-    const response = await this.openStream(query, patternType, more);
+    const response = await this.openStream(query, patternType, more, patterns);
     const events = await within(eventsOf(response), `the end of the search ${query}`);
     if (response.statusCode !== 200)
       throw new TrawlError("internal", `the search ${query} was answered with ${response.statusCode}`);
     return events;
   }
 
-  /** The response to a search, after its headers have arrived. */
-  openStream(query: string, patternType = "literal", more: Record<string, string> = {}): Promise<IncomingMessage> {
+  /** The response to a search, after its headers have arrived. With `patterns`, results are files that contain one of them. */
+  openStream(
+    query: string,
+    patternType = "literal",
+    more: Record<string, string> = {},
+    patterns?: readonly string[],
+  ): Promise<IncomingMessage> {
     const counted = /\bcount:/.test(query) ? query : `count:all ${query}`;
     const parameters = new URLSearchParams({
       q: `case:yes ${counted}`,
@@ -420,7 +426,8 @@ export class DaemonProcess {
       display: "-1",
       ...more,
     });
-    return openGet(`${this.url}/.api/search/stream?${parameters}`);
+    const url = `${this.url}/.api/search/stream?${parameters}`;
+    return patterns === undefined ? openGet(url) : open(url, JSON.stringify({ patterns }));
   }
 }
 
@@ -536,12 +543,20 @@ function eachLine(stream: NodeJS.ReadableStream | null, take: (line: string) => 
 }
 
 function openGet(url: string): Promise<IncomingMessage> {
+  return open(url, undefined);
+}
+
+/** With a body, it is posted. */
+function open(url: string, body: string | undefined): Promise<IncomingMessage> {
   return within(
     new Promise((resolve, reject) => {
-      get(url, { agent: false }, (response) => {
+      const method = body === undefined ? "GET" : "POST";
+      const asked = request(url, { agent: false, method }, (response) => {
         response.on("error", () => undefined);
         resolve(response);
-      }).on("error", reject);
+      });
+      asked.on("error", reject);
+      asked.end(body);
     }),
     url,
   );

@@ -137,6 +137,9 @@ export interface EngineResult {
 export interface EngineOptions {
   readonly useIndex?: boolean;
   readonly chunkMatches?: boolean;
+  readonly contextLines?: number;
+  readonly lineBytesMax?: number;
+  readonly cutsAround?: boolean;
   readonly matchCountMax?: number;
   readonly displayCountMax?: number;
   readonly selections?: readonly RepositorySelection[];
@@ -180,9 +183,9 @@ export function runEngine(
   const options: SearchOptions = {
     plan,
     chunkMatches: given.chunkMatches ?? true,
-    contextLines: 0,
-    lineBytesMax: 1_000_000,
-    cutsAround: false,
+    contextLines: given.contextLines ?? 0,
+    lineBytesMax: given.lineBytesMax ?? 1_000_000,
+    cutsAround: given.cutsAround ?? false,
     matchCountMax: given.matchCountMax ?? all,
     displayCountMax: given.displayCountMax ?? all,
     resultLimits: makeLimits(plan),

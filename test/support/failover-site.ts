@@ -61,9 +61,10 @@ export async function search(
   fault: () => void,
   text = "needle",
   more: Readonly<Record<string, string>> = {},
+  patterns?: readonly string[],
 ): Promise<Answer> {
   const startedMs = monotonicMs();
-  const stream = await node.openStream(text, "literal", { receipt: "1", ...more });
+  const stream = await node.openStream(text, "literal", { receipt: "1", ...more }, patterns);
   const decoder = new SseDecoder();
   const events: StreamEvent[] = [];
   let left = bytes;

@@ -37,8 +37,9 @@ import { plainText } from "../server/headers.js";
 import type { HttpServer } from "../server/uws.js";
 import { WriteBudget } from "../stream/sse.js";
 import { TrawlError } from "../../base/errors.js";
-import { parsePatternBody, patternBodyBytesMax } from "../stream/pattern-body.js";
+import { parsePatternBody } from "../stream/stream-params.js";
 import { receiptLists, type ReceiptRange } from "../../search/report/latest-searches.js";
+import { patternSetLimits } from "../../query/plan/pattern-set.js";
 import type { Searcher } from "../../search/searcher.js";
 
 /** Limit on the total size of request bodies that are being received or processed. */
@@ -220,7 +221,7 @@ function addPatternRoute(
     return handle(patterns)(request, response, viewer);
   };
   const admission = guardedBody(authenticator, always, "searches", handler, { suffices: "search" });
-  server.routeWithAdmission("POST", path, patternBodyBytesMax, admission);
+  server.routeWithAdmission("POST", path, patternSetLimits.allBytesMax, admission);
 }
 
 const json = { "Content-Type": "application/json" };

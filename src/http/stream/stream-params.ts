@@ -1,9 +1,12 @@
 import { TrawlError } from "../../base/errors.js";
+import { isObject } from "../../base/is-object.js";
 import { readCommitId } from "../../browse/commit-wait.js";
 import type { AwaitedCommit } from "../../browse/mirror-messages.js";
 import type { RequestOrigin } from "../../model/request-origin.js";
 import { groupCountDefault, groupCountMax, groupKinds, type WantedGroups } from "../../model/result-groups.js";
 import { lineBytesUnlimited, type ReceiptMode, type SearchRequest } from "../../model/search-request.js";
+import { requirePattern, requirePatternCount, shown } from "../../query/plan/pattern-set.js";
+import { parseJsonBody } from "../server/json-body.js";
 
 /** A request without its sender, and without what is in its body. */
 export type RequestedSearch = Omit<SearchRequest, "viewer" | "client" | "origin" | keyof ClientTypes | "patterns">;
@@ -118,6 +121,22 @@ export function parseStreamParams(rawQuery: string, hasPatterns = false): Stream
     if (error instanceof TrawlError && error.code === "bad-request") return { kind: "bad", message: error.message };
     throw error;
   }
+}
+
+/** The patterns in `{"patterns": ["…"]}`. Throws `bad-request` that names the first pattern that cannot be used. */
+export function parsePatternBody(body: Uint8Array): readonly string[] {
+  const sent = parseJsonBody(body);
+  const { patterns, ...others }: Readonly<Record<string, unknown>> = isObject(sent) ? sent : {};
+  if (!Array.isArray(patterns)) throw bad('the body must be a JSON object with a list of "patterns"');
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined)
+    throw bad(`the body has an unknown member ${shown(unknown)}; options of the search are parameters of the URL`);
+  requirePatternCount(patterns.length);
+  return patterns.map((pattern: unknown, i) => {
+    if (typeof pattern !== "string") throw bad(`patterns[${i}] is not a string`);
+    requirePattern(pattern, i);
+    return pattern;
+  });
 }
 
 /** The value of `feat` that requests the member `debug` of match objects. */

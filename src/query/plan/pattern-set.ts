@@ -4,16 +4,49 @@ import { makePatternTable } from "../../native/kernel/pattern-table.js";
 import { analyseLiteral, analyseRegexp } from "../../regexp/analysis/analyse.js";
 import type { RegexpAnalysis } from "../../regexp/analysis/analysis.js";
 import type { QueryType } from "../syntax/scan.js";
-import { type PatternSet, type SetRegexp, exactLiteral, isAscii, requiredLiterals, trigramBytes } from "./plan.js";
+import {
+  type Leaf,
+  type PatternSet,
+  type SearchPlan,
+  type SetRegexp,
+  type TextPlan,
+  exactLiteral,
+  isAscii,
+  requiredLiterals,
+  trigramBytes,
+} from "./plan.js";
 
 /** Limits on the patterns of one search. */
 export const patternSetLimits = {
   countMax: 50_000,
   /** UTF-8 bytes of one pattern. */
   bytesMax: 4_096,
+  /** UTF-8 bytes of all of them; in a request, with the JSON around them. Parsing 1 MiB takes 3 to 10 ms of the main thread. */
+  allBytesMax: 1 << 20,
   /** Regexps that no literal of three bytes locates: each of them is tried on every file. */
   unlocatedMax: 100,
 } as const;
+
+/** Throws `bad-request` unless one search may have so many patterns. */
+export function requirePatternCount(count: number): void {
+  if (count === 0) throw bad("patterns is empty: name at least one");
+  if (count > patternSetLimits.countMax)
+    throw bad(`there are ${count} patterns; at most ${patternSetLimits.countMax} can be searched for at once`);
+}
+
+/** Returns the UTF-8 bytes of pattern `i` of a request. Throws `bad-request` that names it if it cannot be searched for. */
+export function requirePattern(pattern: string, i: number): number {
+  const bytes = Buffer.byteLength(pattern);
+  if (pattern === "") throw bad(`patterns[${i}] is empty: it would match everywhere`);
+  if (bytes > patternSetLimits.bytesMax)
+    throw bad(`patterns[${i}] ${shown(pattern)} has ${bytes} bytes; at most ${patternSetLimits.bytesMax} are allowed`);
+  if (/\p{Surrogate}/u.test(pattern)) throw bad(`patterns[${i}] has half of a surrogate pair, which is no character`);
+  return bytes;
+}
+
+function bad(message: string): TrawlError {
+  return new TrawlError("bad-request", message);
+}
 
 /** The texts of a request as literals or regexps. */
 export interface RequestedPatterns {
@@ -34,7 +67,7 @@ export function toRequestedPatterns(texts: readonly string[], type: QueryType): 
 /** Patterns that are analysed between two steps: about a millisecond for regexps. */
 const patternsOfStep = 64;
 
-/** Literals that are copied between two steps. */
+/** Patterns that are checked, or literals that are copied, between two steps. */
 const itemsOfStep = 1024;
 
 /** Yields after each step. Throws `bad-query` that names the pattern. */
@@ -66,6 +99,50 @@ export function* makePatternSet(
   const { bytes, starts, targets, targetStarts } = yield* literals.sort();
   const table = yield* makePatternTable(bytes, starts, foldCase);
   return { count: texts.length, table, targetStarts, targets, regexps };
+}
+
+/** The plan as it is told to another node, which has the patterns of the request: without the sets, which take longer to send than to make. */
+export function withoutSets(plan: SearchPlan): SearchPlan {
+  return changeLeaves(plan, (leaf) => (leaf.set === undefined ? leaf : { ...leaf, set: undefined, wantsSet: true }));
+}
+
+/**
+ * The plan with the sets of these patterns, in the leaves that want one. Yields after each step. Throws `bad-request` or `bad-query` for
+ * patterns that no client may send.
+ */
+export function* withSets(plan: SearchPlan, texts: readonly string[]): Generator<undefined, SearchPlan> {
+  requirePatternCount(texts.length);
+  let bytes = 0;
+  for (const [i, text] of texts.entries()) {
+    if (i % itemsOfStep === 0) yield;
+    bytes += requirePattern(text, i);
+  }
+  if (bytes > patternSetLimits.allBytesMax)
+    throw bad(`the patterns have ${bytes} bytes; at most ${patternSetLimits.allBytesMax} are allowed`);
+  const patterns = toRequestedPatterns(texts, plan.patternType);
+  const leaves = plan.basicQueries.flatMap(
+    ({ text }) => text?.leaves.filter(({ wantsSet }) => wantsSet === true) ?? [],
+  );
+  const sets = new Map<boolean, PatternSet>();
+  for (const { foldCase } of leaves)
+    if (!sets.has(foldCase)) sets.set(foldCase, yield* makePatternSet(patterns, foldCase));
+  return changeLeaves(plan, ({ wantsSet, ...leaf }) => {
+    const set = wantsSet === true ? sets.get(leaf.foldCase) : undefined;
+    return set === undefined ? leaf : { ...leaf, set };
+  });
+}
+
+/** The plan with other leaves in its texts. What basic queries share, they share again. */
+function changeLeaves(plan: SearchPlan, change: (leaf: Leaf) => Leaf): SearchPlan {
+  const changed = new Map<TextPlan, TextPlan>();
+  const basicQueries = plan.basicQueries.map((basic) => {
+    const { text } = basic;
+    if (text === undefined) return basic;
+    const known = changed.get(text) ?? { ...text, leaves: text.leaves.map(change) };
+    changed.set(text, known);
+    return { ...basic, text: known };
+  });
+  return { ...plan, basicQueries };
 }
 
 /** As `PatternTable` has them, the longest first, and what each of them locates. */

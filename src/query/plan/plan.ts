@@ -255,7 +255,9 @@ export interface Leaf {
    */
   readonly either: readonly string[];
   /** The patterns of a set, any of which satisfies it; `source` is then empty. Undefined for other leaves. */
-  readonly set?: PatternSet;
+  readonly set?: PatternSet | undefined;
+  /** Of a plan that was told to another node: it makes the set of the patterns of the request. */
+  readonly wantsSet?: boolean | undefined;
   readonly foldCase: boolean;
   /**
    * Where it may match, according to the query's types and `content:`. Both are false for `content:x` in a query for

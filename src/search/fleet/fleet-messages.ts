@@ -12,6 +12,7 @@ import type { FoundCommit } from "../../protocol/commit-page.js";
 import type { Lane } from "../../protocol/messages.js";
 import { markBytes, marksMax, secretBytes, type Tally } from "../../protocol/result-batch.js";
 import { noStats } from "../../protocol/search-options.js";
+import { withoutSets } from "../../query/plan/pattern-set.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
 import {
   flag,
@@ -35,7 +36,7 @@ import type { ReceiptPart } from "../source/receipt-part.js";
 import type { PinnedRevision } from "../source/search-fleet.js";
 import { frameLimits } from "../../wire/frames.js";
 import type { Listed, SearchPart } from "../source/search-part.js";
-import { searchPlan, searchRequest, searchViewer } from "./plan-shape.js";
+import { requireSets, searchPlan, searchRequest, searchViewer } from "./plan-shape.js";
 import { type OrderKey, sections } from "./result-order.js";
 
 /**
@@ -55,7 +56,10 @@ import { type OrderKey, sections } from "./result-order.js";
  * has not passed on. After `stop` it ends as soon as it can; it keeps what it has pinned until the channel is closed.
  */
 
-/** The body of `ask`, as `v8.serialize` writes it: it is read only from a node of the fleet, which may act for any viewer. */
+/**
+ * The body of `ask`, as `v8.serialize` writes it: it is read only from a node of the fleet, which may act for any viewer. Its plan is without
+ * sets: who reads it makes them of the patterns of the request, in steps.
+ */
 export interface Asked {
   readonly plan: SearchPlan;
   readonly request: SearchRequest;
@@ -127,6 +131,7 @@ function requireAsked(value: unknown): Asked {
   const search = asked(value, "ask");
   if (search.timeoutsMs.length !== search.plan.resultOptions.length)
     throw new TrawlError("bad-request", "ask.timeoutsMs must be those of the options of the plan");
+  requireSets(search.plan, search.request);
   return search;
 }
 
@@ -136,7 +141,8 @@ export function readAsked(body: Uint8Array): Asked {
 
 /** Throws `bad-request` or `content-too-large` for a search that cannot be told to other nodes. */
 export function writeAsked(search: Asked): Uint8Array {
-  const body = serialize(requireAsked(search));
+  const plan = search.request.patterns === undefined ? search.plan : withoutSets(search.plan);
+  const body = serialize(requireAsked({ ...search, plan }));
   const { bodyBytesMax } = frameLimits;
   if (body.length > bodyBytesMax)
     throw new TrawlError(

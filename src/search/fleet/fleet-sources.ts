@@ -109,13 +109,8 @@ function firstPlace({ plan, limits }: SourcedSearch): OrderKey {
   return [hasRepositories || isRanked(plan, limits) ? sections.repositories : sections.others];
 }
 
-/** Throws `not-implemented` for what several nodes cannot answer yet as one would, and `content-too-large` for what they cannot be told. */
-export function requireSpreadable({ since, patterns }: SearchRequest): void {
-  if (patterns !== undefined)
-    throw new TrawlError(
-      "not-implemented",
-      "patterns are not available where the repositories are on several nodes: search without, or ask a host that has all of them",
-    );
+/** Throws `content-too-large` for what other nodes cannot be told. */
+export function requireSpreadable({ since }: SearchRequest): void {
   if (since === undefined) return;
   const { units, revisionCount } = sizeOfBase(since);
   if (Math.max(since.size, revisionCount) > baseCountMax || units > baseUnitsMax)

@@ -9,6 +9,8 @@ import { creditOfBatch, markWords, sentBytesMax, SentMarks } from "../../protoco
 import type { Repository } from "../../model/repository.js";
 import type { SearchRequest } from "../../model/search-request.js";
 import type { RankedDocument } from "../../protocol/rank-messages.js";
+import { withSets } from "../../query/plan/pattern-set.js";
+import type { SearchPlan } from "../../query/plan/plan.js";
 import type { FrameReceiver } from "../../wire/frame-channel.js";
 import type { Frame } from "../../wire/frames.js";
 import { creditWaitMs, type SearchLimits } from "../limits/search-limits.js";
@@ -218,6 +220,8 @@ export class LeafSearch implements FrameReceiver {
         this.#askWait.cancel();
         this.#ask = message;
         this.#asked = readAsked(body);
+        if (message.sideFrom !== undefined && this.#asked.request.patterns !== undefined)
+          throw new TrawlError("bad-request", "changes of the results of a search for patterns");
         if (message.sideFrom !== undefined) this.#base = new BaseReader();
         if (!this.#reserveSent(message.sentCount))
           return this.#fail("too many searches go on there behind those of other nodes already");
@@ -367,7 +371,8 @@ export class LeafSearch implements FrameReceiver {
     this.#settle();
   }
 
-  async #prepare({ plan, request }: Asked, timeoutMs: number): Promise<void> {
+  async #prepare(asked: Asked, timeoutMs: number): Promise<void> {
+    const { request } = asked;
     this.#isPreparing = true;
     try {
       const isWanted = (): boolean => !this.#channel().isClosed;
@@ -377,7 +382,9 @@ export class LeafSearch implements FrameReceiver {
         throw new TrawlError("bad-request", "nodes have repositories of their own, or partitions");
       if (partitions !== undefined) requirePartitions?.(partitions, this.#environment.coordinator, request);
       const numbers = partitions?.numbers;
-      const chosen = await searcher.chooseHere(plan, request, timeoutMs, isWanted, this.#pinned, numbers);
+      const plan = await planInFull(asked, isWanted);
+      if (plan !== undefined) this.#asked = { ...asked, plan };
+      const chosen = plan && (await searcher.chooseHere(plan, request, timeoutMs, isWanted, this.#pinned, numbers));
       this.#isPreparing = false;
       this.#chosen = chosen;
       if (this.#isClosed) return this.#settle();
@@ -794,6 +801,24 @@ export class LeafSearch implements FrameReceiver {
     this.#sentState = text;
     this.#send(state);
   }
+}
+
+/** The plan with the sets of its patterns, of which making 50,000 takes some 100 ms; undefined if nobody wants it any more. */
+function planInFull({ plan, request }: Asked, isWanted: () => boolean): Promise<SearchPlan | undefined> | SearchPlan {
+  const { patterns } = request;
+  return patterns === undefined ? plan : resultWhileYielding(whileWanted(withSets(plan, patterns), isWanted));
+}
+
+function* whileWanted<Result>(
+  work: Generator<undefined, Result>,
+  isWanted: () => boolean,
+): Generator<undefined, Result | undefined> {
+  while (isWanted()) {
+    const next = work.next();
+    if (next.done === true) return next.value;
+    yield;
+  }
+  return undefined;
 }
 
 /** Sends each piece in a step of its own. */

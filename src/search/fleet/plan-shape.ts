@@ -5,6 +5,7 @@ import { partitionsMax } from "../../catalog/partitions.js";
 import type { PartitionVersion, SearchRequest } from "../../model/search-request.js";
 import type { NarrowedView, Viewer } from "../../model/viewer.js";
 import type { MetadataTest, RepositoryPredicate, TextPredicate } from "../../query/fields/repository-predicates.js";
+import { patternSetLimits, requirePatternCount } from "../../query/plan/pattern-set.js";
 import { queryLimits } from "../../query/syntax/limits.js";
 import type {
   BasicQueryPlan,
@@ -100,19 +101,26 @@ const analysis: Shape<RegexpAnalysis> = members<RegexpAnalysis>({
   matchesEmpty: flag,
 });
 
-const leaf = once(
-  members<Leaf>({
-    source,
-    either: list(source, termsMax),
-    // A search of several nodes has no sets of patterns.
-    set: nothing,
-    foldCase: flag,
-    inContent: flag,
-    inPath: flag,
-    highlighted: flag,
-    analysis,
-  }),
-);
+function leafShape(wantsSet: Shape<boolean | undefined>): Shape<Leaf> {
+  return once(
+    members<Leaf>({
+      source,
+      either: list(source, termsMax),
+      // Each node makes it.
+      set: nothing,
+      wantsSet,
+      foldCase: flag,
+      inContent: flag,
+      inPath: flag,
+      highlighted: flag,
+      analysis,
+    }),
+  );
+}
+
+const leaf = leafShape(nothing);
+/** Of what is searched for, and not of a condition. */
+const searchedLeaf = leafShape(optional(flag));
 
 /** A tree whose leaves are those of a list. */
 function checkNode(value: unknown, place: string, leafCount: number, depth: number): void {
@@ -166,17 +174,19 @@ const people: Shape<PeopleFilter> = either<PeopleFilter>("kind", {
   contributor: members<ContributorFilter>({ kind: choice(["contributor"]), negated: flag, source, foldCase: flag }),
 });
 
-const textPlan = withTree(
-  members<TextPlan>({
-    symbols: optional(members<SymbolPlan>({ kind: optional(name) })),
-    content: flag,
-    path: flag,
-    fileFilters: list(fileFilter, termsMax),
-    pattern: optional(anyNode),
-    leaves: list(leaf, termsMax),
-    people: list(people, termsMax),
-  }),
-);
+function textShape(ofLeaf: Shape<Leaf>): Shape<TextPlan> {
+  return withTree(
+    members<TextPlan>({
+      symbols: optional(members<SymbolPlan>({ kind: optional(name) })),
+      content: flag,
+      path: flag,
+      fileFilters: list(fileFilter, termsMax),
+      pattern: optional(anyNode),
+      leaves: list(ofLeaf, termsMax),
+      people: list(people, termsMax),
+    }),
+  );
+}
 
 const historyPlan = withTree(
   members<HistoryPlan>({
@@ -262,14 +272,14 @@ const repositories = once(
     visibility: choice(["any", "public", "private"]),
     index: yesNoOnly,
     onlyIndexedRevisions: flag,
-    conditions: list(members<RepositoryCondition>({ negated: flag, file: textPlan }), termsMax),
+    conditions: list(members<RepositoryCondition>({ negated: flag, file: textShape(leaf) }), termsMax),
     committedAfter: list(members<CommittedAfter>({ negated: flag, unixSeconds: whole }), termsMax),
   }),
 );
 
 const basicQuery: Shape<BasicQueryPlan> = members<BasicQueryPlan>({
   repositories,
-  text: optional(textPlan),
+  text: optional(textShape(searchedLeaf)),
   history: list(historyPlan, 2),
   repositoryNames: optional(namePlan),
   optionsIndex: natural,
@@ -306,6 +316,38 @@ export const searchViewer: Shape<Viewer> = members<Viewer>({
   credential: nothing,
 });
 
+/**
+ * Texts that together are not longer than those of a request. They are checked one by one in steps, before the leaf makes sets of them:
+ * here they may take no longer than reading them does.
+ */
+const patterns: Shape<readonly string[] | undefined> = (value, place) => {
+  if (value === undefined) return undefined;
+  if (!Array.isArray(value)) throw unfit(place, "a list");
+  requirePatternCount(value.length);
+  let units = 0;
+  for (let i = 0; i < value.length; i++) {
+    const text: unknown = value[i];
+    if (typeof text !== "string") throw unfit(`${place}[${i}]`, "a text");
+    units += text.length;
+  }
+  if (units > patternSetLimits.allBytesMax) throw unfit(place, `texts of up to ${patternSetLimits.allBytesMax} bytes`);
+  return value as readonly string[];
+};
+
+/** Throws `bad-request` unless the patterns of a request are searched for as the plan of a client's request would. */
+export function requireSets({ basicQueries }: SearchPlan, { patterns }: SearchRequest): void {
+  for (const { text, history, repositoryNames } of basicQueries) {
+    const leaves = text?.leaves.filter(({ wantsSet }) => wantsSet === true) ?? [];
+    const isForFiles = text?.symbols === undefined && history.length === 0 && repositoryNames === undefined;
+    const isOne = patterns === undefined ? leaves.length === 0 : leaves.length === 1 && isForFiles;
+    if (!isOne || !leaves.every(isOfSet)) throw unfit("ask.plan.basicQueries", "of the patterns of the request");
+  }
+}
+
+function isOfSet({ source, either, inContent, inPath, highlighted }: Leaf): boolean {
+  return source === "" && either.length === 0 && inContent && !inPath && highlighted;
+}
+
 /** A request as it crosses to another node. */
 export const searchRequest: Shape<SearchRequest> = members<SearchRequest>({
   query: text(queryLimits.textBytesMax),
@@ -323,7 +365,7 @@ export const searchRequest: Shape<SearchRequest> = members<SearchRequest>({
   receipt: choice(["none", "report", "strict"]),
   duplicates: optional(flag),
   groups: optional(members<WantedGroups>({ by: choice(groupKinds), countMax: atMost(groupCountMax) })),
-  patterns: nothing as Shape<never>,
+  patterns: patterns as Shape<readonly string[]>,
   explain: optional(flag),
   near: optional(flag),
   isForAllNodes: optional(flag),

@@ -50,6 +50,7 @@ import {
   writeKnown,
   writePins,
 } from "./fleet-messages.js";
+import { LabelCheck } from "./label-check.js";
 import type { AskedPartitions } from "./leaf-search.js";
 import type { Channel } from "./local-channel.js";
 import { compareKeys, type OrderedSource, type OrderKey, type ResultOrder, sections } from "./result-order.js";
@@ -284,6 +285,8 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
   readonly #base: ToldBase | undefined;
   readonly #changes: ToldChanges | undefined;
   readonly #covered: ToldCovered;
+  /** Undefined unless matches have labels of the patterns of the request. */
+  readonly #labels: LabelCheck | undefined;
 
   constructor(
     search: SourcedSearch,
@@ -301,7 +304,8 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     this.#passed = new PassedResults(nodes.length > 1 && mayHaveMarks(search));
     this.#shared = shared;
     this.#contents = shared.contents?.join();
-    const { since, isBase } = search.request;
+    const { since, isBase, patterns } = search.request;
+    this.#labels = patterns && new LabelCheck(search.request, patterns.length);
     const countMax = since === undefined && isBase !== true ? coveredCountMax.receipt : coveredCountMax.base;
     this.#covered = new ToldCovered(shared.covered, countMax);
     this.#part = emptyPart(search.plan);
@@ -1062,6 +1066,7 @@ export class RemoteSource implements SearchSource, FrameReceiver, OrderedSource 
     const records = this.#checkedContents(message, body, count);
     const saved = this.#savedIn(message, body);
     const own = isShown ? this.#withFirstIds(bytes) : bytes.subarray(0, 0);
+    this.#labels?.check(own);
     const objects = this.#contents && readObjects(own);
     this.#countObjects((objects?.objects.length ?? 0) + (this.#changes?.hear(own) ?? 0), count);
     // If the results or counts are wrong, the leaf is lost, and has no claim any more.

@@ -69,7 +69,7 @@ export interface SearchFleet {
   findLists(): { readonly lists: readonly ListedElsewhere[]; readonly lack: string | undefined };
   /** Throws `overloaded` if this node cannot list for others what is in these partitions. */
   requirePartitions(partitions: ListedElsewhere["partitions"]): void;
-  /** Throws `not-implemented` if several nodes cannot answer this yet as one would. */
+  /** Throws `content-too-large` if other nodes cannot be told this. */
   requireSearchable(request: SearchRequest): void;
   /** The sources of a search, this node first. */
   openSources(search: SourcedSearch, root: SourceRoot, here: RepositoriesHere): readonly SearchSource[];

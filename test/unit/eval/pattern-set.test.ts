@@ -1,13 +1,17 @@
 import assert from "node:assert";
 import t from "tap";
 import { resultAtOnce } from "../../../src/base/yielding.js";
+import { lineBytesUnlimited, ownRequest } from "../../../src/model/search-request.js";
+import { operatorViewer } from "../../../src/model/viewer.js";
 import { loadKernel } from "../../../src/native/kernel/load.js";
 import { escapeRegexp } from "../../../src/base/text.js";
 import { compileRegexp } from "../../../src/regexp/match/matcher.js";
-import { patternSetLimits, toRequestedPatterns } from "../../../src/query/plan/pattern-set.js";
+import { patternSetLimits, toRequestedPatterns, withSets } from "../../../src/query/plan/pattern-set.js";
 import type { SearchPlan } from "../../../src/query/plan/plan.js";
 import { planTreeInSteps } from "../../../src/query/plan/plan-query.js";
 import { parseQuery } from "../../../src/query/syntax/parse.js";
+import { readAsked, writeAsked } from "../../../src/search/fleet/fleet-messages.js";
+import { LabelCheck } from "../../../src/search/fleet/label-check.js";
 import { type MatchObject, runEngine, testRepository, testShard, type TestDocument } from "../../support/engine.js";
 import { withoutReturns } from "../../support/naive.js";
 import { fc, runs } from "../../support/property.js";
@@ -145,6 +149,91 @@ for (const kernelName of ["native", "ts"] as const) {
     t.end();
   });
 }
+
+/** Texts that occur often, within others and over the ends of lines. */
+const dense = fc.constantFrom("a", "b", "k", "s", "ab", "abk", "\n", "\n\n", "k\nab", "abk\n", "x", "é");
+
+t.test("a coordinator accepts all labels that a node writes", (t) => {
+  const kernel = loadKernel("native");
+  let labelled = 0;
+  fc.assert(
+    fc.property(
+      documents,
+      fc.oneof(
+        fc.array(dense, { minLength: 1, maxLength: 9 }).map((texts) => ({ texts, type: "literal" as const })),
+        fc.array(fc.oneof(dense, regexp), { minLength: 1 }).map((texts) => ({ texts, type: "regexp" as const })),
+      ),
+      fc.record({
+        query: fc.constantFrom("", "case:yes", "abk or a", "case:yes count:3"),
+        chunkMatches: fc.boolean(),
+        contextLines: fc.nat({ max: 2 }),
+        lineBytesMax: fc.constantFrom(1, 5, 20, lineBytesUnlimited),
+        cutsAround: fc.boolean(),
+        credit: fc.constantFrom(1, 2 ** 30),
+        batchBytes: fc.constantFrom(1, 64 * 1024),
+        groupsContents: fc.boolean(),
+      }),
+      (files, { texts, type }, { query, ...more }) => {
+        const check = new LabelCheck(more, texts.length);
+        const onBatch = ({ bytes }: { readonly bytes: Uint8Array }): void => {
+          if (Buffer.from(bytes).includes('"patterns":[[')) labelled++;
+          check.check(bytes);
+        };
+        const shard = testShard(kernel, files, repositories);
+        runEngine(kernel, [shard], planSet(query, texts, type), { ...more, onBatch });
+      },
+    ),
+    { numRuns: runs(1_200) },
+  );
+  t.ok(labelled > 20, `${labelled} batches with labels`);
+  t.end();
+});
+
+t.test("nodes that are told the patterns find together what one finds", (t) => {
+  const kernel = loadKernel("native");
+  let labelled = 0;
+  fc.assert(
+    fc.property(
+      documents,
+      fc.oneof(
+        fc
+          .array(fc.oneof(dense, word), { minLength: 1, maxLength: 9 })
+          .map((texts) => ({ texts, type: "literal" as const })),
+        fc.array(fc.oneof(dense, regexp), { minLength: 1 }).map((texts) => ({ texts, type: "regexp" as const })),
+      ),
+      fc.constantFrom("", "case:yes", "abk or a", "(file:c$ abk) or (file:go$ case:yes k)"),
+      fc.integer({ min: 1, max: 3 }),
+      fc.boolean(),
+      (files, { texts, type }, query, nodeCount, chunkMatches) => {
+        const plan = planSet(query, texts, type);
+        const told = readAsked(
+          writeAsked({
+            plan,
+            request: { ...ownRequest(query, operatorViewer, ""), patterns: texts },
+            lane: "exhaustive",
+            timeoutsMs: plan.resultOptions.map(() => 1000),
+            isSuggestible: false,
+            secret: Buffer.alloc(16),
+          }),
+        );
+        const run = (own: readonly TestDocument[], searched: SearchPlan): readonly MatchObject[] =>
+          own.length === 0
+            ? []
+            : runEngine(kernel, [testShard(kernel, own, repositories)], searched, { chunkMatches }).matches;
+        const one = run(files, plan);
+        const nodes = Array.from({ length: nodeCount }, (_, node) => files.filter((_, i) => i % nodeCount === node));
+        const all = nodes.flatMap((own) => run(own, resultAtOnce(withSets(told.plan, told.request.patterns ?? []))));
+        const sorted = (matches: readonly MatchObject[]): string[] =>
+          matches.map((match) => JSON.stringify(match)).sort();
+        assert.deepStrictEqual(sorted(all), sorted(one), JSON.stringify({ texts, type, query, nodeCount }));
+        labelled += labelsOf(one).length;
+      },
+    ),
+    { numRuns: runs(1_200) },
+  );
+  t.ok(labelled > 100, `${labelled} labels`);
+  t.end();
+});
 
 t.test("literals at the borders of units, with the index", (t) => {
   // The block by which the second literal is found is at its end.

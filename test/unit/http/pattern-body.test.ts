@@ -1,5 +1,5 @@
 import t from "tap";
-import { parsePatternBody } from "../../../src/http/stream/pattern-body.js";
+import { parsePatternBody } from "../../../src/http/stream/stream-params.js";
 
 const json = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 

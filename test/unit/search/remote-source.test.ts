@@ -2,7 +2,8 @@ import { serialize } from "node:v8";
 import t from "tap";
 import { sleep } from "../../../src/base/deadline.js";
 import { type Log, silentLog } from "../../../src/base/log.js";
-import { ownRequest, type SearchRequest } from "../../../src/model/search-request.js";
+import { resultAtOnce, resultWhileYielding } from "../../../src/base/yielding.js";
+import { lineBytesUnlimited, ownRequest, type SearchRequest } from "../../../src/model/search-request.js";
 import { operatorViewer } from "../../../src/model/viewer.js";
 import type { Omission } from "../../../src/model/stream-events.js";
 import { claimKeyWords, ContentClaims, readKey } from "../../../src/protocol/content-claims.js";
@@ -15,7 +16,10 @@ import {
   takenMatches,
 } from "../../../src/protocol/control-block.js";
 import { addTally, allWritten, emptyTally, increase } from "../../../src/protocol/result-batch.js";
-import { planQuery } from "../../../src/query/plan/plan-query.js";
+import { patternSetLimits, toRequestedPatterns, withSets } from "../../../src/query/plan/pattern-set.js";
+import type { SearchPlan } from "../../../src/query/plan/plan.js";
+import { planQuery, planTreeInSteps } from "../../../src/query/plan/plan-query.js";
+import { parseQuery } from "../../../src/query/syntax/parse.js";
 import {
   type Asked,
   BaseReader,
@@ -37,6 +41,7 @@ import {
   writePins,
   writeTally,
 } from "../../../src/search/fleet/fleet-messages.js";
+import { LabelCheck } from "../../../src/search/fleet/label-check.js";
 import { LeafSearch } from "../../../src/search/fleet/leaf-search.js";
 import {
   type RemoteNode,
@@ -58,6 +63,15 @@ import { TestClock } from "../../support/test-clock.js";
 
 const idBase = nodeIdSpan;
 const plan = (query: string) => planQuery(query, "keyword", new Map());
+
+/** The plan of a search for files that also contain one of these. */
+function planOfPatterns(
+  query: string,
+  patterns: readonly string[],
+  type: "literal" | "regexp" = "literal",
+): SearchPlan {
+  return resultAtOnce(planTreeInSteps(parseQuery(query, type), new Map(), toRequestedPatterns(patterns, type)));
+}
 
 interface Site {
   readonly source: SearchSource;
@@ -105,7 +119,8 @@ function site(
   places?: RepositoryPlaces,
 ): Site {
   const request = { ...ownRequest(query, operatorViewer, ""), receipt: "report", ...more } as const;
-  const limits = searchLimits(plan(query), request, { defaultCount: 10, defaultTimeoutMs: 1000, maxTimeoutMs: 1000 });
+  const searched = more.patterns === undefined ? plan(query) : planOfPatterns(query, more.patterns);
+  const limits = searchLimits(searched, request, { defaultCount: 10, defaultTimeoutMs: 1000, maxTimeoutMs: 1000 });
   const control = ControlBlock.allocate(1, 1000, 1);
   let leaf: FrameChannel | undefined;
   const [batches, found, heard]: [number[], string[], Frame["head"][]] = [[], [], []];
@@ -168,7 +183,7 @@ function site(
   const share = (shardCount: number) => void shares.push(shardCount);
   const other = isWaiting ? order.join({ passOn: () => false, giveUpRanking: () => undefined, share }) : undefined;
   const source: SearchSource = new RemoteSource(
-    { request, plan: plan(query), limits, control, claims: undefined, startedMs: 0 },
+    { request, plan: searched, limits, control, claims: undefined, startedMs: 0 },
     root,
     [nodeOf(0), ...Array.from({ length: replicas - 1 }, (_, i) => nodeOf(i + 1))],
     {
@@ -181,7 +196,7 @@ function site(
       order,
       heads: { byteCount: 0, tallied: undefined },
       asked: writeAsked({
-        plan: plan(query),
+        plan: searched,
         request: { ...request, since: undefined },
         lane: limits.lane,
         timeoutsMs: limits.timeoutsMs,
@@ -1646,7 +1661,9 @@ t.test("a whole search is checked before it is told, and where it is read", (t) 
       { ...search, request: { ...request, viewer: { ...operatorViewer, credential: { kind: "token" } } } },
       /credential must be absent/,
     ],
-    [{ ...search, request: { ...request, patterns: ["x"] } }, /patterns must be absent/],
+    [{ ...search, request: { ...request, patterns: ["x"] } }, /basicQueries must be of the patterns of the request/],
+    [withText({ leaves: [{ ...first.text?.leaves[0], wantsSet: true }] }), /must be of the patterns of the request/],
+    [withText({ leaves: [{ ...first.text?.leaves[0], set: {} }] }), /leaves\[0\]\.set must be absent/],
   ];
   for (const [value, message] of wrong) {
     t.throws(() => readAsked(serialize(value)), { code: "bad-request", message });
@@ -1665,6 +1682,95 @@ t.test("a whole search is checked before it is told, and where it is read", (t) 
     message: /fewer organizations/,
   });
   t.end();
+});
+
+function searchForPatterns(query: string, patterns: readonly string[], type: "literal" | "regexp" = "literal"): Asked {
+  return {
+    plan: planOfPatterns(query, patterns, type),
+    request: { ...ownRequest(query, operatorViewer, ""), patterns },
+    lane: "exhaustive",
+    timeoutsMs: [1000],
+    isSuggestible: false,
+    secret: Buffer.alloc(16, 1),
+  };
+}
+
+t.test("a leaf makes the sets of the patterns that it is told", async (t) => {
+  const cases: readonly (readonly [string, readonly string[], "literal" | "regexp"])[] = [
+    ["", ["needle", "é\u{1f600}", "b"], "literal"],
+    ["case:yes file:a x (b or c)", ["ab+", "needle", "[0-9]+"], "regexp"],
+    ["(repo:a case:yes x) or (repo:b y)", ["Needle", "needle"], "literal"],
+  ];
+  for (const [query, patterns, type] of cases) {
+    const search = searchForPatterns(query, patterns, type);
+    const body = writeAsked(search);
+    const told = readAsked(body);
+    t.same(told.request.patterns, patterns);
+    t.ok(told.plan.basicQueries.every(({ text }) => text?.leaves.every(({ set }) => set === undefined)));
+    t.same(await resultWhileYielding(withSets(told.plan, patterns)), search.plan, query);
+  }
+  const many = Array.from({ length: patternSetLimits.countMax }, (_, i) => `pattern ${i}`);
+  const body = writeAsked(searchForPatterns("", many));
+  t.ok(body.length < 2 * many.join("").length, `${body.length} bytes, and no tables`);
+});
+
+t.test("a leaf refuses patterns that no client may send", async (t) => {
+  const { plan: whole, ...search } = searchForPatterns("", ["needle"]);
+  const told = readAsked(writeAsked({ ...search, plan: whole })).plan;
+  const [basic] = told.basicQueries;
+  const { text } = basic;
+  const ofPatterns = (patterns: unknown): object => ({
+    ...search,
+    plan: told,
+    request: { ...search.request, patterns },
+  });
+  const ofText = (change: object): object => ({
+    ...search,
+    plan: { ...told, basicQueries: [{ ...basic, text: { ...text, ...change } }] },
+  });
+  const leaf = text?.leaves[0];
+  const notOfRequest = /must be of the patterns of the request/;
+  const wrong: readonly (readonly [string, object, RegExp])[] = [
+    ["no list", ofPatterns("needle"), /patterns must be a list/],
+    ["none", ofPatterns([]), /name at least one/],
+    ["100,000", ofPatterns(Array.from({ length: 100_000 }, () => "x")), /100000 patterns; at most 50000/],
+    ["a gap", ofPatterns(Array.from({ length: 3 })), /patterns\[0\] must be a text/],
+    ["more than a body has", ofPatterns(["x".repeat(patternSetLimits.allBytesMax + 1)]), /up to 1048576 bytes/],
+    ["a leaf that is no set", ofText({ leaves: [{ ...leaf, wantsSet: undefined }] }), notOfRequest],
+    ["two leaves", ofText({ leaves: [leaf, { ...leaf }] }), notOfRequest],
+    ["a mark that is none", ofText({ leaves: [{ ...leaf, wantsSet: 1 }] }), /wantsSet must be true or false/],
+    ["a leaf with a text", ofText({ leaves: [{ ...leaf, source: "x" }] }), notOfRequest],
+    ["in paths", ofText({ leaves: [{ ...leaf, inPath: true }] }), notOfRequest],
+    ["symbols", ofText({ symbols: { kind: undefined } }), notOfRequest],
+    [
+      "in a condition",
+      {
+        ...search,
+        plan: {
+          ...told,
+          basicQueries: [
+            { ...basic, repositories: { ...basic.repositories, conditions: [{ negated: false, file: text }] } },
+          ],
+        },
+      },
+      /leaves\[0\]\.wantsSet must be absent/,
+    ],
+  ];
+  for (const [name, value, message] of wrong)
+    t.throws(() => readAsked(serialize(value)), { code: "bad-request", message }, name);
+  const late: readonly (readonly [string, readonly string[], string, RegExp])[] = [
+    ["an empty one", ["a", ""], "literal", /patterns\[1\] is empty/],
+    ["a long one", ["x".repeat(5_000)], "literal", /5000 bytes; at most 4096/],
+    ["half of a pair", ["a\ud800"], "literal", /patterns\[0\] has half of a surrogate pair/],
+    ["together too long", Array.from({ length: 260 }, () => "é".repeat(2_048)), "literal", /have 1064960 bytes/],
+    ["no regexp", ["a", "b("], "regexp", /patterns\[1\]/],
+    ["regexps without a literal", Array.from({ length: 101 }, (_, i) => `[0-9]{${i + 1}}`), "regexp", /more than 100/],
+    ["keywords", ["a"], "keyword", /cannot be used with patterns/],
+  ];
+  for (const [name, patterns, patternType, message] of late) {
+    const asked = readAsked(serialize({ ...ofPatterns(patterns), plan: { ...told, patternType } }));
+    await t.rejects(resultWhileYielding(withSets(asked.plan, patterns)), { message }, name);
+  }
 });
 
 t.test("a leaf chooses when it has all revisions to pin, and no more", async (t) => {
@@ -1729,6 +1835,173 @@ t.test("a leaf chooses when it has all revisions to pin, and no more", async (t)
   t.match(await told([pin("a"), pin("b")], [pin("c"), pin("d")]), /more pinned revisions than were announced/);
   t.match(await told([pin("a"), pin("b"), pin("c")], [pin("d")]), /pins out of turn/);
   t.match(await told([]), /pins out of turn/);
+});
+
+t.test("a leaf makes sets in steps, chooses with them, and says why it cannot", async (t) => {
+  const told = async (search: object, more: object = {}, isLeft = false) => {
+    const said: Frame["head"][] = [];
+    let [chosenFor, closedFor]: [SearchPlan | undefined, string | undefined] = [undefined, undefined];
+    const [here, there] = channelPair();
+    const searcher: LeafServices = {
+      repositories: () => [],
+      watchFlips: () => () => undefined,
+      chooseHere: (chosen) => {
+        chosenFor = chosen;
+        return Promise.resolve(undefined);
+      },
+    };
+    let isOver = false;
+    const environment = { coordinator: "c", searcher, workerCount: 1, idBase: 0, log: silentLog() };
+    const leaf = new LeafSearch(() => channel, environment);
+    leaf.onEnd = () => {
+      isOver = true;
+    };
+    const channel = new FrameChannel(there, {
+      frame: (frame) => {
+        try {
+          leaf.frame(frame);
+        } catch (error) {
+          closedFor = String(error);
+        }
+        t.equal(chosenFor, undefined, "nothing is searched within the call that reads");
+      },
+      closed: () => leaf.closed(),
+    });
+    const coordinator = new FrameChannel(here, { frame: ({ head }) => void said.push(head), closed: () => undefined });
+    const none = { pinnedCount: 0, knownCount: 0, sentCount: 0 };
+    coordinator.send(
+      { kind: "ask", timeoutMs: 1000, creditBytes: 1000, hasMarks: false, ...none, ...more },
+      serialize(search),
+    );
+    coordinator.send({ kind: "go", matchCountMax: 10, displayCountMax: 10 }, Buffer.alloc(0));
+    if (isLeft) coordinator.close();
+    for (let i = 0; i < 10_000 && !isOver && closedFor === undefined; i++)
+      await new Promise<void>((resolve) => void setImmediate(resolve));
+    coordinator.close();
+    return { said, plan: chosenFor as SearchPlan | undefined, closedFor, isOver };
+  };
+  const patterns = Array.from({ length: 5_000 }, (_, i) => `pattern ${i}`);
+  const search = searchForPatterns("", patterns);
+  const asked = readAsked(writeAsked(search));
+  const right = await told(asked);
+  t.same(right.plan, search.plan);
+  t.match(right.said, [{ kind: "failed", reason: "it is stopping" }]);
+  const bad = await told({
+    ...asked,
+    plan: { ...asked.plan, patternType: "regexp" },
+    request: { ...asked.request, patterns: ["a("] },
+  });
+  t.match(bad, { plan: undefined, said: [{ kind: "failed", reason: /patterns\[0\] "a\("/ }] });
+  t.match((await told(asked, { sideFrom: 0 })).closedFor, /changes of the results of a search for patterns/);
+  t.match(await told(asked, {}, true), { plan: undefined, isOver: true }, "nobody wants it any more");
+});
+
+/** A match object with these members. */
+function matchOf(members: string): string {
+  return `{"type":"content","path":"p",${members},"contentKey":"k"}`;
+}
+
+/** A line of the text "0123456789", with these labels. */
+function labelledLine(lineNumber: number, labels: string, more = ""): string {
+  return `{"line":"0123456789","lineNumber":${lineNumber},"offsetAndLengths":[[1,2]],"patterns":${labels}${more}}`;
+}
+
+/** Two lines that begin at byte 100, with 22 bytes at most: an escape may stand for three. */
+function labelledChunk(labels: string, more = ""): string {
+  const place = '{"offset":100,"line":3,"column":0}';
+  return `{"content":"01234\\"789\\n012345678\\u00e9","contentStart":${place},"ranges":[{"start":{"offset":9999,"line":3,"column":1},"end":${place}}],"patterns":${labels}${more}}`;
+}
+
+t.test("labels that no result can have lose the node, and others do not", async (t) => {
+  const check = new LabelCheck({ lineBytesMax: 1_000 }, 3);
+  const lines = (...elements: readonly string[]): string => matchOf(`"lineMatches":[${elements.join()}]`);
+  const chunks = (...elements: readonly string[]): string => matchOf(`"chunkMatches":[${elements.join()}]`);
+  const right: readonly string[] = [
+    "",
+    lines(labelledLine(7, "[]")),
+    lines(labelledLine(7, "[[0,50,52],[0,51,60],[2,51,60],[1,51,52],[1,60,4000000000]]")),
+    lines(labelledLine(7, "[[0,50,52]]"), labelledLine(9, "[[0,70,72],[1,80,81]]")),
+    // Behind two empty lines, which have no element.
+    lines(labelledLine(7, "[[0,50,52]]"), labelledLine(10, "[[0,70,72],[1,83,85]]")),
+    lines(labelledLine(0, "[[0,0,1]]", ',"lineStart":{"byte":8,"column":8},"lineTruncated":true')),
+    lines(labelledLine(0, "[[0,0,1],[0,90,91]]", ',"lineTruncated":true')),
+    chunks(labelledChunk("[[0,100,101],[1,120,300]]")),
+    chunks(labelledChunk("[[0,99,101],[0,150,151]]", ',"contentTruncated":true')),
+    chunks(labelledChunk("[[0,100,101]]"), labelledChunk("[[0,101,102]]", ',"contentTruncated":true')),
+    [lines(labelledLine(7, "[[0,50,52]]")), lines(labelledLine(1, "[[0,3,5]]")), matchOf('"symbols":[]')].join(),
+    // A text that looks like labels is none.
+    matchOf('"lineMatches":[{"line":"\\"patterns\\":[[9,1,0]]","lineNumber":1,"offsetAndLengths":[]}]'),
+    matchOf('"other":{"patterns":[[9,1,0]]}'),
+  ];
+  for (const text of right) t.doesNotThrow(() => check.check(Buffer.from(text)), text);
+  const wrong: readonly (readonly [string, RegExp])[] = [
+    [lines(labelledLine(7, "[[3,50,52]]")), /a label of 3, and 3 patterns/],
+    [lines(labelledLine(7, "[[0,52,50]]")), /ends before it begins/],
+    [lines(labelledLine(7, "[[0,51,52],[1,50,52]]")), /out of order/],
+    [lines(labelledLine(7, "[[0,51,52],[1,51,53]]")), /out of order/],
+    [lines(labelledLine(7, "[[1,51,52],[0,51,52]]")), /out of order/],
+    [lines(labelledLine(7, "[[1,51,52],[1,51,52]]")), /out of order/],
+    [lines(labelledLine(7, "[[0,50,52]]"), labelledLine(8, "[[0,49,52]]")), /out of order/],
+    [lines(labelledLine(7, "[[0,50,52],[0,69,70]]")), /behind the lines/],
+    [lines(labelledLine(7, "[[0,50,52]]"), labelledLine(8, "[[0,70,72],[1,82,83]]")), /behind the lines/],
+    [chunks(labelledChunk("[[0,99,101]]")), /before the lines/],
+    [chunks(labelledChunk("[[0,123,124]]")), /behind the lines/],
+    [lines(labelledLine(7, "[[0,50]]")), /no lists of three numbers/],
+    [lines(labelledLine(7, "[[0,50,52,1]]")), /no lists of three numbers/],
+    [lines(labelledLine(7, "[0,50,52]")), /no lists of three numbers/],
+    [lines(labelledLine(7, "{}")), /no lists of three numbers/],
+    [lines(labelledLine(7, "[[0,50,52]")), /no lists of three numbers/],
+    [lines(labelledLine(7, "[[-1,50,52]]")), /no number/],
+    [lines(labelledLine(7, '[["0",50,52]]')), /no number/],
+    [lines(labelledLine(7, "[[0,5e1,52]]")), /no lists of three numbers/],
+    [lines(labelledLine(7, "[[0,50,99999999999999999999]]")), /too large/],
+    [lines(labelledLine(7, "[ [9,50,52]]")), /no lists of three numbers/],
+    [matchOf('"lineMatches":[{"patterns" :[[9,50,52]]}]'), /white space/],
+    [matchOf('"lineMatches":[{"p\\u0061tterns":[[9,50,52]]}]'), /an escape/],
+    [matchOf('"line\\u004datches":[{"patterns":[[9,50,52]]}]'), /an escape/],
+    [matchOf('"lineMatches":[{"line":1}]'), /without a text/],
+    ['{"a":"b', /without an end/],
+    ['{"a":"b\\', /without an end/],
+    ['{"a":[}', /without an end/],
+    ["{}}", /ends twice/],
+    ["{}1", /no match object/],
+  ];
+  for (const [text, message] of wrong)
+    t.throws(() => check.check(Buffer.from(text)), { code: "bad-request", message }, text);
+  // The text of a line as long as the limit may have been cut.
+  const cut = new LabelCheck({ lineBytesMax: 12 }, 3);
+  t.doesNotThrow(() => cut.check(Buffer.from(lines(labelledLine(7, "[[0,50,52],[0,90,91]]")))));
+
+  const more = { patterns: ["a", "b", "c"], lineBytesMax: lineBytesUnlimited };
+  for (const [label, isRight] of [
+    [2, true],
+    [3, false],
+  ] as const) {
+    const { logged, say, control, texts } = site("count:all", new Map(), false, 1, more);
+    await say(prepared("count:all"));
+    await say(batch(1), lines(labelledLine(7, `[[${label},50,52]]`)));
+    t.same([control.matchCount, texts.length], isRight ? [1, 1] : [0, 0]);
+    if (isRight) t.same(logged, []);
+    else t.match(logged, [/a label of 3, and 3 patterns/]);
+  }
+});
+
+t.test("a search for patterns goes on at a replica", async (t) => {
+  const more = { patterns: ["a", "b"] };
+  const { say, breakOff, control, sent, nodes, texts, ended, asked } = site("count:all", new Map(), false, 2, more);
+  await say(prepared("count:all"));
+  const [message, body] = marked(idBase, 5, 7);
+  await say(message, body);
+  await breakOff();
+  t.same(nodes, ["leaf0", "failover", "leaf1"]);
+  t.same(asked().request.patterns, ["a", "b"], "it is told the same patterns");
+  t.same([...new Uint32Array(new Uint8Array(Buffer.concat(sent)).buffer)], [7, 0, 2, allWritten]);
+  await say(prepared("count:all"));
+  await say(...marked(2 * idBase, 2, 8));
+  t.match(texts.at(-1), `"repositoryID":${idBase + 1},"repository":"r"`);
+  await say(end("count:all", 2));
+  await ended;
+  t.equal(control.matchCount, 4);
 });
 
 t.test("a replica that cannot be asked is named, and nothing is thrown", async (t) => {
