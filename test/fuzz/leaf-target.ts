@@ -1,6 +1,8 @@
 import { TrawlError } from "../../src/base/errors.js";
+import { isObject } from "../../src/base/is-object.js";
 import { silentLog } from "../../src/base/log.js";
 import { ownRequest } from "../../src/model/search-request.js";
+import type { StreamMatch } from "../../src/model/stream-events.js";
 import { operatorViewer } from "../../src/model/viewer.js";
 import { claimKeyWords, ContentClaims } from "../../src/protocol/content-claims.js";
 import { ControlBlock } from "../../src/protocol/control-block.js";
@@ -22,12 +24,23 @@ import { leafMessages } from "./wire-target.js";
 /** Of searches with a limit. */
 const limit = 10;
 
-/** The first byte of an input says which of these is searched, and whether changes are. */
+/** The first byte of an input says which of these is searched, and whether changes are, or patterns. */
 const queries = ["x", "count:all x", "count:4 x or count:all y"];
 
 function isForChanges(choice: number): boolean {
   return choice >= 128;
 }
+
+function isForPatterns(choice: number): boolean {
+  return choice < 64;
+}
+
+function isGrouped(choice: number): boolean {
+  return choice >= 32 && !isForChanges(choice);
+}
+
+/** Of a search for patterns. */
+const patterns = ["a", "b"];
 
 const plans = queries.map((query) => planQuery(query, "keyword", new Map()));
 
@@ -43,8 +56,11 @@ function record(content: number, matches: number): Buffer {
 
 function object(random: Random): string {
   const copy = random(4) === 0 ? ',"duplicate":true' : "";
+  const labels = random(2) === 0 ? "" : `,"patterns":[[${random(3)},${random(4)},4],[1,${random(8)},9]]`;
   const list =
-    random(2) === 0 ? ',"hunks":null,"lineMatches":[{"line":"a","lineNumber":1,"offsetAndLengths":[[0,1]]}]' : "";
+    random(2) === 0
+      ? `,"hunks":null,"lineMatches":[{"line":"a","lineNumber":1,"offsetAndLengths":[[0,1]]${labels}}]`
+      : "";
   const side = random(4) === 0 ? "" : `,"branches":["${random(2)}${pick(random, ["+", "-"])}"]`;
   return `{"type":"content","path":"${pick(random, ["p", "q"])}"${side}${list},"contentKey":"${pick(random, oids)}.00000000"${copy}}`;
 }
@@ -54,8 +70,9 @@ function frame(head: object, body: Buffer = Buffer.alloc(0)): Buffer {
 }
 
 /** What a leaf may say, with numbers that may be right. */
-function script(random: Random, hasBase: boolean): Buffer[] {
-  const part = emptyPart(plans[0]);
+function script(random: Random, choice: number): Buffer[] {
+  const hasContents = isGrouped(choice);
+  const part = emptyPart(plans[choice % plans.length]);
   const frames = [frame({ kind: "prepared", part, chosen: { count: 1, first: ["r"] } })];
   let [matches, foundCount] = [0, 0];
   const counts = () => ({ ...noCounts, matches, displayed: matches, isLimitHit: random(8) === 0 });
@@ -105,7 +122,7 @@ function script(random: Random, hasBase: boolean): Buffer[] {
       }
       default: {
         const added = Array.from({ length: random(3) }, () => record(random(4), 1 + random(3)));
-        const copyCount = random(2);
+        const copyCount = hasContents ? random(2) : 0;
         const copyMatches = copyCount * (1 + random(3));
         const recorded = added.reduce((sum, one) => sum + one.readInt32LE(4 * claimKeyWords), 0);
         matches += recorded + copyCount;
@@ -131,9 +148,9 @@ function script(random: Random, hasBase: boolean): Buffer[] {
         const objects = Array.from({ length: random(3) }, () => object(random)).join(",");
         const head = { kind: "batch", at, document, counts: counts(), tally, markBytes: 0, contents, isPart: false };
         frames.push(
-          hasBase
-            ? frame({ ...head, contents: undefined }, Buffer.from(objects))
-            : frame(head, Buffer.concat([Buffer.from(objects), ...added])),
+          hasContents
+            ? frame(head, Buffer.concat([Buffer.from(objects), ...added]))
+            : frame({ ...head, contents: undefined }, Buffer.from(objects)),
         );
       }
     }
@@ -186,19 +203,41 @@ function require(condition: boolean, what: string): void {
   if (!condition) throw new Error(what);
 }
 
-/** Passes on what the leaf says of a search for changes, or of one in which another node has two of the contents. */
+/** Labels that a client gets are those of the search, in order. */
+function checkLabels(bytes: Uint8Array): void {
+  let objects: readonly StreamMatch[] = [];
+  try {
+    objects = JSON.parse(`[${Buffer.from(bytes).toString()}]`) as readonly StreamMatch[];
+  } catch {
+    // Whoever cannot read it has no labels.
+  }
+  for (const { lineMatches } of objects) {
+    const elements: readonly unknown[] = Array.isArray(lineMatches) ? lineMatches : [];
+    const labels = elements.flatMap((one) => (isObject(one) && Array.isArray(one["patterns"]) ? one["patterns"] : []));
+    let last = -1;
+    for (const [label, start, end] of labels as [number, number, number][]) {
+      require(label < patterns.length && start >= last && end >= start, `the label ${label}, from ${start} to ${end}`);
+      last = start;
+    }
+  }
+}
+
+/** Passes on what the leaf says of a search for changes or for patterns, or of one in which another node has two of the contents. */
 function hear(input: Buffer): void {
   const [choice = 0] = input;
   const plan = plans[choice % plans.length];
   const since = isForChanges(choice) ? earlier : undefined;
   const own = ownRequest(queries[choice % plans.length], operatorViewer, "");
-  const request = { ...own, duplicates: since === undefined, ...(since && { since }) };
+  const wanted = isForPatterns(choice) ? { patterns } : {};
+  const request = { ...own, duplicates: isGrouped(choice), ...(since && { since }), ...wanted };
   const limits = searchLimits(plan, request, { defaultCount: limit, defaultTimeoutMs: 1000, maxTimeoutMs: 1000 });
   const control = ControlBlock.allocate(1, 1000, 1);
   const contents = new SharedContents(ContentClaims.allocate(64).memory);
   const before = Buffer.concat([record(1, 3), record(2, 2)]);
   contents.join().pass(new Int32Array(new Uint8Array(before).buffer));
   let isClosed = false;
+  /** What is thrown into the source loses the node, and is not seen. */
+  const passedOn: Uint8Array[] = [];
   const channel: Channel = {
     get isClosed() {
       return isClosed;
@@ -215,7 +254,7 @@ function hear(input: Buffer): void {
   const root: SourceRoot = {
     listener: {
       batch: ({ bytes }, release) => {
-        require(holdsObjects(bytes), "a batch that is no match objects");
+        passedOn.push(Uint8Array.from(bytes));
         release();
       },
       found: ({ json }) => void json(),
@@ -237,7 +276,7 @@ function hear(input: Buffer): void {
   const shared = {
     creditBytes: 1000,
     isOnly: false,
-    contents: since === undefined ? contents : undefined,
+    contents: isGrouped(choice) ? contents : undefined,
     places: undefined,
     covered: { count: 0, units: 0 },
     claim: (_repository: string, owner: string) => owner,
@@ -273,6 +312,10 @@ function hear(input: Buffer): void {
   void source.receipt().then((part) => part.repositories(0, 10));
   source.finish();
   source.release();
+  for (const bytes of passedOn) {
+    require(holdsObjects(bytes), "a batch that is no match objects");
+    if (isForPatterns(choice)) checkLabels(bytes);
+  }
   require(isClosed, "a channel that is open after the search");
 }
 
@@ -283,7 +326,7 @@ export const leafTarget: FuzzTarget = {
   testCount: 300,
   make: (random) => {
     const choice = random(256);
-    const frames = script(random, isForChanges(choice));
+    const frames = script(random, choice);
     const i = random(frames.length);
     if (random(3) > 0) frames[i] = changed(random, frames[i]);
     return Buffer.concat([Buffer.from([choice]), ...frames]);
