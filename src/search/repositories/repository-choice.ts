@@ -249,6 +249,7 @@ export function* rowsByName(
 ): Generator<undefined, readonly number[]> {
   if (rows.length * 16 >= table.count || isCached(table, source, foldCase)) {
     const marks = yield* matchingNames(table, source, foldCase);
+    if (!marks.includes(1)) return wanted ? [] : rows;
     return rows.filter((row) => (marks[row] === 1) === wanted);
   }
   const holds = compileNameTest(table, source, foldCase);

@@ -88,9 +88,31 @@ function* repositoriesByName(
   repositories: readonly Repository[],
 ): Generator<undefined, readonly Repository[]> {
   if (plan.sources.length + plan.exclude.length + plan.groups.length === 0) return repositories;
-  const rows = repositories.flatMap(({ id }) => table.findRow(id) ?? []);
+  const { places, rows } = findRows(table, repositories);
   const kept = new Set(yield* filterRows(plan, table, rows));
-  return repositories.filter(({ id }) => kept.has(table.findRow(id) ?? -1));
+  // Most words that are searched for are in no name.
+  return kept.size === 0 ? [] : repositories.filter((_, i) => kept.has(places[i]));
+}
+
+/** Where the repositories of a list are in a table. */
+interface ListedRows {
+  readonly table: RepositoryTable;
+  /** The row of each, -1 for one that does not exist any more. */
+  readonly places: readonly number[];
+  /** Those that exist. */
+  readonly rows: readonly number[];
+}
+
+/** By a list of a resolution: searches that choose the same repositories share it, and there may be thousands in it. */
+const knownRows = new WeakMap<readonly Repository[], ListedRows>();
+
+function findRows(table: RepositoryTable, repositories: readonly Repository[]): ListedRows {
+  const known = knownRows.get(repositories);
+  if (known?.table === table) return known;
+  const places = repositories.map(({ id }) => table.findRow(id) ?? -1);
+  const found = { table, places, rows: places.filter((row) => row >= 0) };
+  knownRows.set(repositories, found);
+  return found;
 }
 
 function* filterRows(
@@ -116,7 +138,7 @@ function* keepAny(
 ): Generator<undefined, readonly number[]> {
   const found = new Set(yield* keepMatching(plan.sources, true, plan, table, rows));
   for (const group of plan.groups) for (const row of yield* filterRows(group, table, rows)) found.add(row);
-  return rows.filter((row) => found.has(row));
+  return found.size === 0 ? [] : rows.filter((row) => found.has(row));
 }
 
 /** The rows whose name matches any of the sources; if `wanted` is false, those that match none. */
@@ -128,8 +150,13 @@ function* keepMatching(
   rows: readonly number[],
 ): Generator<undefined, readonly number[]> {
   if (rows.length === 0 || sources.length === 0) return wanted ? [] : rows;
+  const unions = yield* buildUnions(sources, foldCase);
+  if (unions.length === 1) {
+    yield;
+    return yield* rowsByName(table, unions[0], foldCase, wanted, rows);
+  }
   const marks = new Uint8Array(table.count);
-  for (const union of yield* buildUnions(sources, foldCase)) {
+  for (const union of unions) {
     for (const row of yield* rowsByName(table, union, foldCase, true, rows)) marks[row] = 1;
     yield;
   }

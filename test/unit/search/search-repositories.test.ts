@@ -2,6 +2,7 @@ import RE2 from "re2";
 import t from "tap";
 import { RepositoryTable } from "../../../src/catalog/repository-table.js";
 import { resultAtOnce } from "../../../src/base/yielding.js";
+import type { RepositoryNamePlan } from "../../../src/query/plan/plan.js";
 import { planQuery } from "../../../src/query/plan/plan-query.js";
 import {
   pinRevisions,
@@ -9,6 +10,7 @@ import {
   type Resolution,
 } from "../../../src/search/repositories/repository-resolver.js";
 import { matchingNames, rowsByName } from "../../../src/search/repositories/repository-choice.js";
+import { RepositoryWriter, repositoryResults } from "../../../src/search/repositories/repository-results.js";
 import { testRepository } from "../../support/engine.js";
 import { fc, runs } from "../../support/property.js";
 
@@ -75,6 +77,57 @@ t.test("all names are searched as one text", async (t) => {
       },
     ),
     { numRuns: runs(400) },
+  );
+});
+
+/** What the plan says about one name, each regexp asked alone. */
+function holdsName({ sources, groups, exclude, combine, foldCase }: RepositoryNamePlan, text: string): boolean {
+  const matches = (source: string): boolean => new RE2(source, foldCase ? "umi" : "um").test(text);
+  const parts = [...sources.map(matches), ...groups.map((group) => holdsName(group, text))];
+  const isWanted = combine === "or" && parts.length > 0 ? parts.includes(true) : !parts.includes(false);
+  return isWanted && !exclude.some(matches);
+}
+
+t.test("the results of a search that are repositories, for searches that share a list, in any table", async (t) => {
+  const word = fc.constantFrom("a", "ab", "k", "K_1", "zz", "/^a/", "/b$/", "/a.b/");
+  const query = fc
+    .tuple(word, fc.constantFrom(" AND ", " OR ", " AND NOT ", " "), word, fc.constantFrom(" OR ", " AND "), word)
+    .map(([one, first, two, second, three]) => `(${one}${first}${two})${second}${three}`);
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(asciiName, { minLength: 1, maxLength: 30 }),
+      fc.uniqueArray(fc.nat(29)),
+      fc.array(fc.oneof(word, query), { minLength: 1, maxLength: 4 }),
+      (names, gone, queries) => {
+        const table = RepositoryTable.of(
+          names.map((one, i) => testRepository(i + 1, one)),
+          true,
+          undefined,
+        );
+        const left = table.values().filter(({ id }) => !gone.includes(id - 1));
+        const later = RepositoryTable.of(left, true, undefined);
+        for (const text of queries) {
+          const plan = planQuery(text, "keyword");
+          const resolutions = plan.basicQueries.map(({ repositories }) => resolveRepositories(table, repositories));
+          for (const now of [table, later, table]) {
+            const want = plan.basicQueries.flatMap(({ repositoryNames }, i) =>
+              repositoryNames === undefined
+                ? []
+                : resolutions[i].repositories
+                    .filter((one) => now.byId(one.id) !== undefined && holdsName(repositoryNames, one.name))
+                    .map((one) => `${i} ${one.name}`),
+            );
+            const got: string[] = [];
+            const writer = new RepositoryWriter(plan, () => now, 0);
+            resultAtOnce(
+              repositoryResults(plan, resolutions, now, writer, (_, i, one) => got.push(`${i} ${one.name}`)),
+            );
+            t.same(got, want, `${text} in ${names.join(" ")} without ${gone.join(" ")}`);
+          }
+        }
+      },
+    ),
+    { numRuns: runs(100) },
   );
 });
 
