@@ -241,19 +241,11 @@ export class SourceReport {
   }
 
   #quarantinedNames(): readonly string[] {
-    return this.#once("quarantined", () =>
-      repositoriesOfAll(this.#resolutions())
-        .filter(({ quarantine }) => quarantine !== undefined)
-        .map(({ name }) => name),
-    );
+    return this.#once("quarantined", () => findPartlyIndexed(repositoriesOfAll(this.#resolutions())).quarantined);
   }
 
   #incompleteNames(): readonly string[] {
-    const known = this.#once("incomplete", () =>
-      repositoriesOfAll(this.#resolutions())
-        .filter(({ skippedCounts }) => (skippedCounts["missing"] ?? 0) > 0)
-        .map(({ name }) => name),
-    );
+    const known = this.#once("incomplete", () => findPartlyIndexed(repositoriesOfAll(this.#resolutions())).incomplete);
     const { incompleteRevisions } = this.#record;
     return incompleteRevisions.size === 0 ? known : [...new Set([...known, ...incompleteRevisions])];
   }
@@ -290,6 +282,25 @@ export class SourceReport {
     if (excluded.length === 0) return [];
     return excluded.filter((one) => one.isLate === isLate).map(({ repository }) => repository);
   }
+}
+
+/** Names of those of some repositories that are indexed, but not as a whole. */
+type PartlyIndexed = Pick<LeftOutNames, "quarantined" | "incomplete">;
+
+/** By a list of a resolution: searches that choose the same repositories share it, and there may be thousands in it. */
+const knownPartlyIndexed = new WeakMap<readonly Repository[], PartlyIndexed>();
+
+function findPartlyIndexed(repositories: readonly Repository[]): PartlyIndexed {
+  const known = knownPartlyIndexed.get(repositories);
+  if (known !== undefined) return known;
+  const names = (isWanted: (repository: Repository) => boolean): readonly string[] =>
+    repositories.filter(isWanted).map(({ name }) => name);
+  const found: PartlyIndexed = {
+    quarantined: names(({ quarantine }) => quarantine !== undefined),
+    incomplete: names(({ skippedCounts }) => (skippedCounts["missing"] ?? 0) > 0),
+  };
+  knownPartlyIndexed.set(repositories, found);
+  return found;
 }
 
 function namesOne({ repositories }: SearchPlan["basicQueries"][number], missing: readonly string[]): boolean {

@@ -140,6 +140,33 @@ function unordered(part: SearchPart): unknown {
   return { ...(sort({ ...part, choices: [] }) as object), choices: part.choices };
 }
 
+t.test("the names of partly indexed repositories are those of the table at the time of the search", async (t) => {
+  const plan = planQuery("x", "keyword", new Map());
+  const names = (table: RepositoryTable): readonly (readonly string[])[] => {
+    const resolutions = resultAtOnce(resolveInSteps(table, [plan.basicQueries[0].repositories]));
+    const report = new SourceReport(plan, new SourceRecord(), () => resolutions);
+    const { quarantined, incomplete } = report.part(noneLate, true, {
+      visibleCount: table.count,
+      seesAll: true,
+      isRepeatable: true,
+    });
+    return [quarantined.first, incomplete.first];
+  };
+  const some = { at: "", reason: "" } as unknown as NonNullable<Repository["quarantine"]>;
+  const table = RepositoryTable.of([testRepository(1, "r1"), testRepository(2, "r2")], true, undefined);
+  t.same(names(table), [[], []]);
+  t.ok(table.replace(testRepository(1, "r1", { quarantine: some })));
+  t.same(
+    [names(table), names(table)],
+    [
+      [["r1"], []],
+      [["r1"], []],
+    ],
+  );
+  t.ok(table.replace(testRepository(1, "r1", { skippedCounts: { missing: 1 } })));
+  t.same(names(table), [[], ["r1"]]);
+});
+
 t.test("the parts of two sources are the part of one with all repositories", async (t) => {
   fc.assert(
     fc.property(
