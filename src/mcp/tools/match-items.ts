@@ -1,42 +1,38 @@
 import type { ChunkMatch, StreamMatch } from "../../model/stream-events.js";
 
-/** A match object as an item of an answer: short, because assistants pay for each word. */
+/**
+ * A match object as an item of an answer: short, because assistants pay for each word. Members that are undefined are not
+ * written: to leave them out by spreads of objects takes ten times as long.
+ *
+ * Where the path is ambiguous there is `escapedPath`, which the tools accept.
+ */
 export function matchItem(match: StreamMatch): object {
   const { type, repository, branches, path, escapedPath, commit, chunkMatches, symbols } = match;
-  // The path is ambiguous then; the tools accept this one.
-  const escaped = escapedPath === undefined ? {} : { escapedPath };
-  const revision = branches?.[0] === undefined || branches[0] === "" ? {} : { revision: branches[0] };
+  const revision = branches?.[0] === "" ? undefined : branches?.[0];
   switch (type) {
     case "repo":
-      return {
-        repository,
-        ...revision,
-        ...(match.description === undefined ? {} : { description: match.description }),
-      };
+      return { repository, revision, description: match.description };
     case "commit":
       return commitItem(match);
     case "symbol":
       return {
         repository,
-        ...revision,
+        revision,
         path,
-        ...escaped,
+        escapedPath,
         symbols: (symbols ?? []).map(({ name, kind, line, containerName }) => ({
           name,
           kind: kind.toLowerCase(),
           line,
-          ...(containerName === "" ? {} : { container: containerName }),
+          container: containerName === "" ? undefined : containerName,
         })),
       };
-    default:
-      return {
-        ...(repository === undefined ? {} : { repository }),
-        ...revision,
-        ...(path === undefined ? describeOwner(match) : { path }),
-        ...escaped,
-        ...(commit === undefined ? {} : { commit }),
-        ...(chunkMatches === undefined ? {} : { lines: chunkMatches.flatMap(listLines) }),
-      };
+    default: {
+      const owner = path === undefined ? match.handle : undefined;
+      const email = path === undefined ? match.email : undefined;
+      const lines = chunkMatches?.flatMap(listLines);
+      return { repository, revision, owner, email, path, escapedPath, commit, lines };
+    }
   }
 }
 
@@ -72,10 +68,6 @@ function alsoIn(others: readonly StreamMatch[]): object {
   };
 }
 
-function describeOwner({ handle, email }: StreamMatch): object {
-  return { ...(handle === undefined ? {} : { owner: handle }), ...(email === undefined ? {} : { email }) };
-}
-
 /** Lines of the file, counted from 1; those without a match are context. */
 function listLines({ content, contentStart, contentTruncated }: ChunkMatch): object[] {
   const lines = content.split("\n");
@@ -84,7 +76,7 @@ function listLines({ content, contentStart, contentTruncated }: ChunkMatch): obj
   return lines.map((line, at) => ({
     line: contentStart.line + 1 + at,
     text: line,
-    ...(contentTruncated === true && at === lines.length - 1 ? { cut: true } : {}),
+    cut: contentTruncated === true && at === lines.length - 1 ? true : undefined,
   }));
 }
 
@@ -105,8 +97,8 @@ function commitItem({
     author: authorName,
     date: authorDate,
     message,
-    ...(diff === undefined ? {} : { diff }),
-    ...(diff !== undefined && contentTruncated === true ? { cut: true } : {}),
+    diff,
+    cut: diff !== undefined && contentTruncated === true ? true : undefined,
   };
 }
 
