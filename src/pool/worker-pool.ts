@@ -258,10 +258,11 @@ export class WorkerPool<Result> {
     }
   }
 
-  #post(thread: PoolThread, task: Task<Result>): void {
-    this.#running.set(thread, { ...task, watch: new TaskWatch(task.limits, watchPeriodMs), endReason: undefined });
+  #post(thread: PoolThread, { name, task, limits, sinceMs, resolve, reject }: Task<Result>): void {
+    const watch = new TaskWatch(limits, watchPeriodMs);
+    this.#running.set(thread, { name, task, limits, sinceMs, resolve, reject, watch, endReason: undefined });
     this.#watcher ??= callEvery(watchPeriodMs, () => this.#look());
-    thread.run({ name: task.name, task: task.task });
+    thread.run({ name, task });
   }
 
   #takeResult(thread: PoolThread, result: ResultMessage): void {

@@ -40,8 +40,8 @@ export class Leases {
   }
 
   /** `onEnd` is called once, with a sentence, unless the returned function was called before. */
-  open(terms: LeaseTerms, onEnd: (reason: string) => void): () => void {
-    const lease: Lease = { ...terms, onEnd };
+  open({ viewer, keys, expiresMs }: LeaseTerms, onEnd: (reason: string) => void): () => void {
+    const lease: Lease = { viewer, keys, expiresMs, onEnd };
     this.#open.add(lease);
     return () => this.#open.delete(lease);
   }

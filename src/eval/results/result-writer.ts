@@ -330,8 +330,9 @@ export class ResultWriter {
     this.#templates.addCounts(this.#tally);
     const marks = this.#marks && { records: this.#marks.take(), commits: this.#templates.takeCommits() };
     const contents = this.#groups?.take();
-    const counted = { tally: this.#tally, digest: this.#digest?.take(), selected: this.#selected, marks, contents };
-    const batch = { ...this.#batch.take(), ...counted };
+    const digest = this.#digest?.take();
+    const { bytes, isLent } = this.#batch.take();
+    const batch = { bytes, isLent, tally: this.#tally, digest, selected: this.#selected, marks, contents };
     this.#selected = [];
     this.#tally = emptyTally();
     this.#hasTally = false;
@@ -348,12 +349,12 @@ export class ResultWriter {
   /** Returns a function that writes the added results from the cursor on, as far as they fit. */
   #encoder(rows: Rows, labels: Labels): (out: Uint8Array) => boolean {
     const reader = this.#reader as ShardReader;
-    const written = { results: this.#results, rows, templates: this.#templates, cursor: this.#cursor };
     if (reader instanceof SymbolView) {
       const results = { view: reader, sources: this.#sources, results: this.#results, rows };
       return symbolEncoder(results, this.#templates, this.#kernel, this.#batchBytes, this.#cursor);
     }
-    return textEncoder(reader, { ...written, labels }, this.#options, this.#kernel, this.#batchBytes);
+    const written = { results: this.#results, rows, labels, templates: this.#templates, cursor: this.#cursor };
+    return textEncoder(reader, written, this.#options, this.#kernel, this.#batchBytes);
   }
 
   #writeAdded(rows: Rows, rowsDone: number, labels: readonly Labels[]): WriterStop | undefined {

@@ -114,14 +114,16 @@ export function matchesLeft({ matchCountMax }: SearchLimits, control: ControlBlo
   return matchCountMax - Math.max(0, Math.min(control.matchCount, matchCountMax) - control.duplicateCount);
 }
 
+/** Options that differ between the sources of a search. */
+type SourceOptions = Pick<SearchOptions, "claims" | "idBase" | "marks" | "batchBytesMax" | "tellsContents">;
+
 /** The options for workers, when people and commits of the search are not known yet. */
 export function searchOptions(
   plan: SearchPlan,
   request: SearchRequest,
   limits: SearchLimits,
   selections: readonly RepositorySelection[],
-  claims: SharedArrayBuffer | undefined,
-  idBase: number,
+  { claims, idBase, marks, batchBytesMax, tellsContents }: SourceOptions,
 ): SearchOptions {
   const clientBytesMax = request.chunkMatches ? request.lineBytesMax : lineBytesUnlimited;
   return {
@@ -141,6 +143,9 @@ export function searchOptions(
     group: workerGroup(request.groups?.by),
     commitSets: undefined,
     idBase,
+    marks,
+    batchBytesMax,
+    tellsContents,
   };
 }
 

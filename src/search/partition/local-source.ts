@@ -126,13 +126,11 @@ export class LocalSource implements SearchSource {
     const { client, viewer } = request;
     this.#resolutions = resolutions;
     const selections = resolutions.map(({ selection }) => selection);
+    const { idBase } = choice;
     const { marks, batchBytesMax } = search;
-    this.#options = {
-      ...searchOptions(plan, request, limits, selections, claims, choice.idBase),
-      marks,
-      batchBytesMax,
-      tellsContents: claims !== undefined && root.order !== undefined,
-    };
+    const tellsContents = claims !== undefined && root.order !== undefined;
+    const own = { claims, idBase, marks, batchBytesMax, tellsContents };
+    this.#options = searchOptions(plan, request, limits, selections, own);
     this.#seesAll = services.catalog.seesAll(viewer);
     this.#writer = new RepositoryWriter(plan, () => this.#repositories, choice.idBase);
     this.#report = new SourceReport(plan, this.#record, () => this.#resolutions);
@@ -463,8 +461,11 @@ export class LocalSource implements SearchSource {
     const { id, view } = this.#choice;
     const { lane } = limits;
     const { client, debug } = request;
-    const search = { id, environment: this.#services, view, control, lane, client, debug, slices: this.#slices };
-    return new RankedPass({ ...search, sharedShards, keptMatches: this.#search.rankedMatchesMax }, work);
+    const [environment, slices, keptMatches] = [this.#services, this.#slices, this.#search.rankedMatchesMax];
+    return new RankedPass(
+      { id, environment, view, control, lane, client, debug, slices, sharedShards, keptMatches },
+      work,
+    );
   }
 
   async #searchPhases(phases: PhaseQueue): Promise<void> {

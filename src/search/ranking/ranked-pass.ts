@@ -196,13 +196,13 @@ export class RankedPass {
   #finish(): Ranking {
     const work = this.#work;
     const left = this.#results.find((result) => result.left !== undefined)?.left;
-    const shared = { written: this.#written, hasFailed: this.#hasFailed };
+    const [written, hasFailed] = [this.#written, this.#hasFailed];
     if (left !== undefined) {
       const rest = (_: SearchSlices["counted"], stats: SearchStats): SlicedWork => {
         addStats(stats, left.stats);
         return leaveOut(work, left);
       };
-      return { best: [], first: work, firstFrom: () => work, rest, ...shared };
+      return { best: [], first: work, firstFrom: () => work, rest, written, hasFailed };
     }
     const ranked = this.#results.flatMap((result) => result.ranked ?? []);
     const best = mergeBest(ranked, this.#budget, work).documents;
@@ -219,7 +219,8 @@ export class RankedPass {
         addStats(stats, found.stats);
         return leaveOut(work, found);
       },
-      ...shared,
+      written,
+      hasFailed,
     };
   }
 }

@@ -557,7 +557,8 @@ export class RankSlice {
       const left = this.#control.isStopped ? { shards: [], stats: found.stats } : found;
       return { ranked: undefined, examined: [], failures, isDone, written, left };
     }
-    return { ...this.#encode(), failures, isDone, written, left: undefined };
+    const { ranked, examined } = this.#encode();
+    return { ranked, examined, failures, isDone, written, left: undefined };
   }
 
   #encode(): PublishedRanking {
@@ -595,14 +596,18 @@ export class RankSlice {
     assert(writtenSlice !== undefined, "only a task that may write does");
     if (best.documents.length === 0) return undefined;
     this.#control.restartShards();
+    const own = workOnDocuments(
+      { options, rows, cached },
+      best.documents,
+      undefined,
+      isApart === true ? [] : examined,
+      isApart,
+    );
     const task: SearchTask = {
-      ...workOnDocuments(
-        { options, rows, cached },
-        best.documents,
-        undefined,
-        isApart === true ? [] : examined,
-        isApart,
-      ),
+      options: own.options,
+      rows: own.rows,
+      cached: own.cached,
+      ranked: own.ranked,
       // Messages of ranking have the negative number of the search.
       searchId: -searchId,
       slice: writtenSlice,

@@ -92,14 +92,13 @@ export class ShardOpener {
 
   /** The symbols of a live shard; undefined if it has none yet, or if they are damaged. */
   openSymbols(snapshot: ShardSnapshot, table: ShardTable, row: number, filter: FilterMemory): OpenShard | undefined {
-    const { symbols, ...shard } = this.openWithRecords(snapshot, table, row, filter);
+    const texts = this.openWithRecords(snapshot, table, row, filter);
+    const { symbols, summaries, tombstones, checkContent, isInPlace } = texts;
     if (symbols === undefined) return undefined;
     const id = table.shardId(row);
     const opened = this.#symbols.get(id);
-    return {
-      ...shard,
-      reader: opened?.symbols === symbols ? this.#view(id, opened) : new SymbolView(shard.reader, symbols),
-    };
+    const reader = opened?.symbols === symbols ? this.#view(id, opened) : new SymbolView(texts.reader, symbols);
+    return { reader, summaries, tombstones, checkContent, isInPlace };
   }
 
   /** Opens a shard of the revision cache. It was built by this process and never left memory, so it is not verified. */
