@@ -389,6 +389,8 @@ t.test("credentials, and bodies that are too long", async () => {
 const unprovoked: readonly RegExp[] = [
   / (408|410|422|429|507)$/,
   /^readiness 503$/,
+  // Where another node of a fleet does not answer.
+  /^webhook 503$/,
   /^upload(?:Scip|Lsif) 503$/,
   // Where no one may sign up, and a method of a later version of the protocol.
   /^signUp 404$/,

@@ -213,11 +213,16 @@ t.test(
     for (const node of others) await becomes(t, () => node.found("four"), "host/one:d.txt:1", node.name);
     // Before the killed one is back: the plan of the fleet had that one as the owner.
     t.not((await fleet.requireOwner()).name, killed.name);
+    // It may have made the change above itself, but not this one.
+    fleet.commit("d2.txt", "needle autumn\n");
+    await fleet.sync();
+    for (const node of others) await becomes(t, () => node.found("autumn"), "host/one:d2.txt:1", node.name);
     // What it fetches on its return is refused for a while, and then has other bytes.
     fleet.server.fail("GET", { kind: "status", status: 503 }, { kind: "other" }, { kind: "cut" });
     await killed.start();
-    await becomes(t, () => killed.found("four"), "host/one:d.txt:1", "it follows, through a bucket that fails");
-    t.same(fleet.server.faults, []);
+    await becomes(t, () => killed.found("autumn"), "host/one:d2.txt:1", "it is found there");
+    // Before that it asks another node.
+    await until("it follows, through a bucket that fails", () => fleet.server.faults.length === 0);
     t.equal((await fleet.owner())?.name === killed.name, false, "what another node has, it does not take");
   },
 );
