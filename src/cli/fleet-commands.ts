@@ -6,6 +6,10 @@ function configOption(): Option {
   return new Option("-c, --config <file>", "configuration file of this node").makeOptionMandatory();
 }
 
+function waitOption(description: string): Option {
+  return new Option("--wait <seconds>", description).default(60).argParser(wholeNumber(0, 3_600));
+}
+
 /** Adds `trawl fleet`, for nodes whose fleet has a database. */
 export function addFleet(program: Command): void {
   const fleet = program
@@ -55,11 +59,7 @@ export function addFleet(program: Command): void {
   fleet
     .command("drain <node>")
     .addOption(configOption())
-    .addOption(
-      new Option("--wait <seconds>", "how long to wait until another node fetches and indexes")
-        .default(60)
-        .argParser(wholeNumber(0, 3_600)),
-    )
+    .addOption(waitOption("how long to wait until another node fetches and indexes"))
     .option("--undo", "let the node be used again", false)
     .description("Let another node fetch and index, before this one is stopped for good or for long.")
     .action(async (node: string, { config, wait, undo }: { config: string; wait: number; undo: boolean }) => {
@@ -69,11 +69,7 @@ export function addFleet(program: Command): void {
   fleet
     .command("leave")
     .addOption(configOption())
-    .addOption(
-      new Option("--wait <seconds>", "how long to wait until other nodes fetch and index what it did")
-        .default(60)
-        .argParser(wholeNumber(0, 3_600)),
-    )
+    .addOption(waitOption("how long to wait until other nodes fetch and index what it did"))
     .option("--without-database", "the database of the fleet is lost: do not ask it", false)
     .description("Make the data directory of this node, which must be stopped, that of a single host with its index.")
     .action(async ({ config, wait, withoutDatabase }: { config: string; wait: number; withoutDatabase: boolean }) => {

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { TrawlError } from "../base/errors.js";
 import { resultWhileYielding } from "../base/yielding.js";
-import { noPosition, readPosition, writeHistoryShard, writePosition, writeShard } from "../catalog/catalog-records.js";
+import { writeHistoryShard, writePosition, writeShard } from "../catalog/catalog-records.js";
 import { Catalog } from "../catalog/catalog.js";
 import { HistoryReader } from "../history/history-reader.js";
 import type { HistoryShardRecord } from "../model/history-record.js";
@@ -63,23 +63,6 @@ export async function withStoredIndex<T>(
       await records.close();
     }
   });
-}
-
-/**
- * Makes the catalog of a node that of a single host, which counts its changes in one row for all partitions. Nothing else in the directory differs. No
- * daemon may use it meanwhile. May be repeated.
- */
-export async function joinPartitions(dataFolder: string, partitionCount: number): Promise<void> {
-  const records = new RecordStore(join(dataFolder, "catalog"));
-  try {
-    const numbers = Array.from({ length: partitionCount }, (_, partition) => partition);
-    const version = numbers.reduce((sum, partition) => sum + readPosition(records, partition).version, 0);
-    const others = numbers.slice(1).map((partition) => writePosition(partition, noPosition));
-    // Not that of a flip in the log of the fleet: from here on, other changes are made.
-    await records.apply([writePosition(0, { version, flipId: randomUUID() }), ...others]);
-  } finally {
-    await records.close();
-  }
 }
 
 async function load(records: RecordStore): Promise<Catalog> {

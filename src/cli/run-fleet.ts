@@ -157,7 +157,6 @@ export function joinFleet(configFile: string, replaces: boolean, print: Print): 
   });
 }
 
-/** Throws `conflict` unless a node can begin with this directory, which may be missing. */
 /** How a node leaves its fleet. */
 export interface LeaveOptions {
   /** Its database is lost: what others have is not asked for. */
@@ -186,8 +185,6 @@ export function leaveFleet(
         await inFolder(data, () => writeIdentityFile(data, { ...known, isLeaving: true }));
         await records.leave(known.node);
       }
-      const { joinPartitions } = await import("./import-index.js");
-      await joinPartitions(data, known.partitions ?? 1);
       await inFolder(data, () => removeIdentityFile(data));
     });
     print(
@@ -214,25 +211,21 @@ async function requireLeaving(
   }
   const isReady = ({ copies }: PartitionPlace): boolean =>
     copies.some((copy) => copy.node === name && copy.state !== "loading");
-  const deadline = monotonicMs() + waitSeconds * 1000;
-  for (;;) {
-    const places = await plans.places();
-    const lacking = places.filter((place) => !isReady(place)).map(({ id }) => id);
-    if (lacking.length > 0)
-      throw new TrawlError(
-        "conflict",
-        `node ${name} has no copy of ${places.length === 1 ? "the index" : `partitions ${nameSome(lacking)}`}, which a single host needs: give each node a copy of each with \`trawl fleet init --copies 0\`, and wait until \`trawl fleet status\` says that it has everything`,
-      );
-    if (nodes.length === 1 || places.every((place) => canDoWithout(place, name, places.length > 1))) return;
-    if (monotonicMs() >= deadline)
-      throw new TrawlError(
-        "conflict",
-        `no other node fetches and indexes what node ${name} did after ${waitSeconds} s: see \`trawl fleet status\`, and try again`,
-      );
-    await sleep(drainPollMs);
-  }
+  const places = await plans.places();
+  const lacking = places.filter((place) => !isReady(place)).map(({ id }) => id);
+  if (lacking.length > 0)
+    throw new TrawlError(
+      "conflict",
+      `node ${name} has no copy of ${places.length === 1 ? "the index" : `partitions ${nameSome(lacking)}`}, which a single host needs: give each node a copy of each with \`trawl fleet init --copies 0\`, and wait until \`trawl fleet status\` says that it has everything`,
+    );
+  if (nodes.length > 1 && (await waitForOthers(plans, name, waitSeconds)) === undefined)
+    throw new TrawlError(
+      "conflict",
+      `no other node fetches and indexes what node ${name} did after ${waitSeconds} s: see \`trawl fleet status\`, and try again`,
+    );
 }
 
+/** Throws `conflict` unless a node can begin with this directory, which may be missing. */
 function requireEmpty(data: string, known: DirectoryIdentity | undefined): void {
   const name = existsSync(data) ? findForeign(data) : undefined;
   if (name === undefined) return;
@@ -392,25 +385,34 @@ export function drainNode(
         `the fleet ${name} has no node ${JSON.stringify(node)}: see \`trawl fleet status\``,
       );
     if (isUndone) return print(`node ${visible(node)} may fetch and index again`);
-    const deadline = monotonicMs() + waitSeconds * 1000;
-    for (;;) {
-      const partitions = await plans.places();
-      if (partitions.every((one) => canDoWithout(one, node, partitions.length > 1))) {
-        const [first] = partitions;
-        const owner = partitions.length === 1 ? (first?.owner ?? "") : "others";
-        const does = owner === "" ? "" : `, ${visible(owner)} ${owner === "others" ? "do" : "does"}`;
-        return print(`node ${visible(node)} does not fetch and index${does}; it can be stopped`);
-      }
-      if (monotonicMs() >= deadline) {
-        const { refusal } = await plans.read(fleet.leaseSeconds * 1000);
-        throw new TrawlError(
-          "conflict",
-          `node ${node} still is the one to fetch and index after ${waitSeconds} s: ${refusal === "" ? "no other node is ready" : refusal}. It goes on draining; see \`trawl fleet status\`, or take it back with --undo`,
-        );
-      }
-      await sleep(drainPollMs);
+    const partitions = await waitForOthers(plans, node, waitSeconds);
+    if (partitions === undefined) {
+      const { refusal } = await plans.read(fleet.leaseSeconds * 1000);
+      throw new TrawlError(
+        "conflict",
+        `node ${node} still is the one to fetch and index after ${waitSeconds} s: ${refusal === "" ? "no other node is ready" : refusal}. It goes on draining; see \`trawl fleet status\`, or take it back with --undo`,
+      );
     }
+    const [first] = partitions;
+    const owner = partitions.length === 1 ? (first?.owner ?? "") : "others";
+    const does = owner === "" ? "" : `, ${visible(owner)} ${owner === "others" ? "do" : "does"}`;
+    print(`node ${visible(node)} does not fetch and index${does}; it can be stopped`);
   });
+}
+
+/** Where the partitions are as soon as others do with each what this node did; undefined if that takes longer. */
+async function waitForOthers(
+  plans: PlanRecords,
+  node: string,
+  waitSeconds: number,
+): Promise<readonly PartitionPlace[] | undefined> {
+  const deadline = monotonicMs() + waitSeconds * 1000;
+  for (;;) {
+    const places = await plans.places();
+    if (places.every((place) => canDoWithout(place, node, places.length > 1))) return places;
+    if (monotonicMs() >= deadline) return undefined;
+    await sleep(placesPollMs);
+  }
 }
 
 /** Whether another node owns the partition, and answers searches, if not all have a copy anyway. */
@@ -421,4 +423,4 @@ function canDoWithout({ owner, planned, copies }: PartitionPlace, node: string, 
   return !areSeveral || !isHeld || copies.some((copy) => copy.node !== node && copy.state === "ready");
 }
 
-const drainPollMs = 500;
+const placesPollMs = 500;

@@ -18,7 +18,7 @@ export interface DirectoryIdentity {
   readonly partitions?: number | undefined;
   /** The database that it has seen last; undefined before it has started. */
   readonly seen?: Timeline | undefined;
-  /** It is to be the directory of a single host: `trawl fleet leave` was ended before it was. */
+  /** Whether `trawl fleet leave` has begun, and has not ended. */
   readonly isLeaving?: boolean | undefined;
 }
 
