@@ -36,13 +36,25 @@ export async function waitForCommit(
   commit: AwaitedCommit,
   context: RequestContext,
 ): Promise<PartitionVersion | undefined> {
+  return await whileRefused(() => waitAtOwner(commit, context), context);
+}
+
+/**
+ * Calls `ask` again, after a pause, while it is refused because nobody can be asked, as long as `mayTry` says so and the request goes on.
+ * Rejects with the last error.
+ */
+export async function whileRefused<T>(
+  ask: () => Promise<T>,
+  context: RequestContext,
+  mayTry: () => boolean = () => true,
+): Promise<T> {
   const pauses = makePauses(context);
   for (;;) {
     try {
-      return await waitAtOwner(commit, context);
+      return await ask();
     } catch (error) {
       const refusal = refusedHere(error);
-      if (refusal === undefined || refusal.code === "shutting-down" || !(await pauses.next())) throw error;
+      if (refusal === undefined || refusal.code === "shutting-down" || !mayTry() || !(await pauses.next())) throw error;
     }
   }
 }
@@ -53,18 +65,18 @@ async function waitAtOwner(commit: AwaitedCommit, context: RequestContext): Prom
     services: { catalog, mirrors, searcher },
     repositories,
   } = context;
-  const partition = searcher.fleet?.findPlace(name)?.partition;
+  const place = searcher.fleet?.findPlace(name);
+  const partition = place?.partition;
   const here = (): PartitionVersion | undefined =>
     partition === undefined ? undefined : { partition, version: catalog.positionIn(partition).version };
-  const isHere = searcher.fleet?.findPlace(name)?.isHere === true;
   const known = repositories.byName(name);
-  if (isHere && known !== undefined && isTip(known, oid)) return here();
+  if (place?.isHere === true && known !== undefined && isTip(known, oid)) return here();
   const owner = await findOwner(name, context);
   if (owner === undefined) {
     await waitForCommitHere(commit, context);
     return here();
   }
-  const { version } = await mirrors.waitForCommit(owner, commit, context.readLimits);
+  const { version } = await mirrors.askOwner(owner, { kind: "wait", commit }, context.readLimits);
   if (partition === undefined) return undefined;
   await waitForVersion(name, version, `commit ${oid} of ${name} is indexed`, context);
   return { partition, version };
@@ -103,7 +115,7 @@ export async function findOwner(name: string, context: RequestContext): Promise<
 }
 
 /** `next` resolves after a pause, with whether the request goes on. Each pause is twice as long as the one before. */
-export function makePauses(context: RequestContext): { next(): Promise<boolean> } {
+function makePauses(context: RequestContext): { next(): Promise<boolean> } {
   let pauseMs = pauseMsMin;
   const next = async (): Promise<boolean> => {
     const end = new AbortController();

@@ -24,8 +24,8 @@ import {
   listedAtOnce,
   listedMax,
   type MirrorAsked,
-  type MirrorQuestion,
   type MirrorRead,
+  type OwnerQuestion,
   pieceBytes,
   queuedMax,
   readMirrorAsked,
@@ -302,10 +302,7 @@ class MirrorAnswer implements FrameReceiver {
     }
   }
 
-  async #command(
-    question: Extract<MirrorQuestion, { kind: "wait" | "order" }>,
-    asked: MirrorAsked,
-  ): Promise<{ readonly version: number }> {
+  async #command(question: OwnerQuestion, asked: MirrorAsked): Promise<{ readonly version: number }> {
     const release = await this.#answers.takePermit("wait", asked.client, (leave) => {
       this.#onClosed = leave;
     });

@@ -131,6 +131,9 @@ export type MirrorQuestion =
   | { readonly kind: "read"; readonly repositoryId: number; readonly request: MirrorRead }
   | { readonly kind: "output"; readonly repositoryId: number; readonly wanted: WantedOutput };
 
+/** What only the node that fetches the repository can do. It answers with how many changes the partition has had there then. */
+export type OwnerQuestion = Extract<MirrorQuestion, { kind: "wait" | "order" }>;
+
 /** A larger answer is refused at both ends: lists of files have 32 MiB at most, and differences as much. */
 export const answerBytesMax = 64 << 20;
 

@@ -13,11 +13,10 @@ import { mirrorName, type Repository } from "../model/repository.js";
 import type { ReadLimits, ReadPool } from "../pool/read-pool.js";
 import type { ReadAnswer, ReadKinds } from "../protocol/read-messages.js";
 import type {
-  AwaitedCommit,
   ListedRepositories,
   MirrorLimits,
   MirrorReadKind,
-  RepositoryOrder,
+  OwnerQuestion,
   WantedOutput,
 } from "./mirror-messages.js";
 import type { FetchesElsewhere } from "./remote-mirrors.js";
@@ -119,22 +118,13 @@ export class Mirrors {
     return await (await this.#remote()).find(holders, repository, limits);
   }
 
-  /** Has the node that fetches the repository wait for the commit: see `RemoteMirrors.waitForCommit`. */
-  async waitForCommit(
+  /** See `RemoteMirrors.askOwner`. */
+  async askOwner(
     owner: RepositoryHolder,
-    commit: AwaitedCommit,
+    question: OwnerQuestion,
     limits: MirrorLimits,
   ): Promise<{ readonly version: number }> {
-    return await (await this.#remote()).waitForCommit(owner, commit, limits);
-  }
-
-  /** Has the node that fetches the repository carry out an order: see `RemoteMirrors.orderRepository`. */
-  async orderRepository(
-    owner: RepositoryHolder,
-    order: RepositoryOrder,
-    limits: MirrorLimits,
-  ): Promise<{ readonly version: number }> {
-    return await (await this.#remote()).orderRepository(owner, order, limits);
+    return await (await this.#remote()).askOwner(owner, question, limits);
   }
 
   /** Has the nodes that fetch what this one does not do so with what has one of these addresses; undefined if there is no fleet to ask. */

@@ -15,7 +15,6 @@ import {
   addressLengthMax,
   answerBytesMax,
   askingHead,
-  type AwaitedCommit,
   checkAnswer,
   checkFetches,
   checkRecord,
@@ -26,10 +25,10 @@ import {
   type MirrorLimits,
   type MirrorQuestion,
   type MirrorReadKind,
+  type OwnerQuestion,
   queuedMax,
   type RequestedFetches,
   readAnswer,
-  type RepositoryOrder,
   toAnsweringHead,
   type WantedOutput,
   writeMirrorAsked,
@@ -92,22 +91,13 @@ export class RemoteMirrors {
     return output;
   }
 
-  /** Resolves with how many changes the partition has had there when the commit can be searched. Rejects like `waitForCommit`. */
-  async waitForCommit(
+  /** Rejects like `waitForCommit` or `orderRepository`. */
+  async askOwner(
     holder: RepositoryHolder,
-    commit: AwaitedCommit,
+    question: OwnerQuestion,
     limits: MirrorLimits,
   ): Promise<{ readonly version: number }> {
-    return await this.#ask(holder, { kind: "wait", commit }, limits, (answer) => checkWaited(answer, "wait"));
-  }
-
-  /** Resolves with how many changes the partition has had there when the order is given, or carried out. Rejects like `orderRepository`. */
-  async orderRepository(
-    holder: RepositoryHolder,
-    order: RepositoryOrder,
-    limits: MirrorLimits,
-  ): Promise<{ readonly version: number }> {
-    return await this.#ask(holder, { kind: "order", order }, limits, (answer) => checkWaited(answer, "order"));
+    return await this.#ask(holder, question, limits, (answer) => checkWaited(answer, question.kind));
   }
 
   /**
@@ -121,14 +111,15 @@ export class RemoteMirrors {
   ): Promise<FetchesElsewhere> {
     // No repository has a longer one.
     const addresses = given.filter(({ length }) => length <= addressLengthMax).slice(0, addressesMax);
+    if (addresses.length === 0) return { queued: [], lacks: [], lacking: new Set() };
     const endMs = monotonicMs() + limits.timeoutMs;
     const queued = new Set<string>();
     let left: ReadonlySet<number> | undefined;
     for (let pauseMs = fetchPauseMs; ; pauseMs *= 2) {
       const { owners, missing } = findOwners();
-      const asked = left === undefined ? owners : among(owners, left);
-      const isLeft = left;
-      const lacking = new Set(missing.filter((number) => isLeft?.has(number) !== false));
+      const wanted = left;
+      const asked = wanted === undefined ? owners : among(owners, wanted);
+      const lacking = new Set(wanted === undefined ? missing : missing.filter((number) => wanted.has(number)));
       const lacks = lacking.size === 0 ? [] : [sayUnowned(lacking)];
       const roundLimits = { ...limits, timeoutMs: Math.max(1, endMs - monotonicMs()) };
       await Promise.all(

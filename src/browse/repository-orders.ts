@@ -1,7 +1,6 @@
 import { monotonicMs } from "../base/deadline.js";
 import { TrawlError } from "../base/errors.js";
-import { refusedHere } from "./commit-fetches.js";
-import { findOwner, makePauses, waitForVersion } from "./commit-wait.js";
+import { findOwner, waitForVersion, whileRefused } from "./commit-wait.js";
 import type { RepositoryOrder } from "./mirror-messages.js";
 import type { RequestContext } from "./request-context.js";
 
@@ -16,22 +15,14 @@ const tryMs = 15_000;
  */
 export async function orderRepository(order: RepositoryOrder, context: RequestContext): Promise<void> {
   const endMs = monotonicMs() + tryMs;
-  const pauses = makePauses(context);
-  for (;;) {
-    try {
-      return await orderAtOwner(order, context);
-    } catch (error) {
-      const refusal = refusedHere(error);
-      const mayTry = refusal !== undefined && refusal.code !== "shutting-down" && monotonicMs() < endMs;
-      if (context.services.searcher.fleet === undefined || !mayTry || !(await pauses.next())) throw error;
-    }
-  }
+  const mayTry = (): boolean => context.services.searcher.fleet !== undefined && monotonicMs() < endMs;
+  return await whileRefused(() => orderAtOwner(order, context), context, mayTry);
 }
 
 async function orderAtOwner(order: RepositoryOrder, context: RequestContext): Promise<void> {
   const owner = await findOwner(order.repository, context);
   if (owner === undefined) return await orderHere(order, context);
-  const { version } = await context.services.mirrors.orderRepository(owner, order, context.readLimits);
+  const { version } = await context.services.mirrors.askOwner(owner, { kind: "order", order }, context.readLimits);
   // Longer than it is tried again: what has been carried out is not ordered once more.
   if (order.waits) await waitForVersion(order.repository, version, `${order.repository} is fetched`, context, tryMs);
 }

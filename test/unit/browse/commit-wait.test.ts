@@ -4,7 +4,7 @@ import { TrawlError } from "../../../src/base/errors.js";
 import { CommitFetches } from "../../../src/browse/commit-fetches.js";
 import { waitForCommit } from "../../../src/browse/commit-wait.js";
 import { orderRepository } from "../../../src/browse/repository-orders.js";
-import type { AwaitedCommit, RepositoryOrder } from "../../../src/browse/mirror-messages.js";
+import type { AwaitedCommit, OwnerQuestion, RepositoryOrder } from "../../../src/browse/mirror-messages.js";
 import { GitCache } from "../../../src/browse/mirror-reads.js";
 import type { Mirrors } from "../../../src/browse/mirrors.js";
 import { RequestContext, type RequestServices } from "../../../src/browse/request-context.js";
@@ -45,12 +45,9 @@ class TestNode {
       findPlace: () => ({ partition: 2, isHere: this.isHere }),
     };
     const mirrors = {
-      waitForCommit: (_: RepositoryHolder, asked: AwaitedCommit, { viewer }: { viewer: Viewer }) => {
-        this.asked.push({ commit: asked, viewer });
-        return this.answer();
-      },
-      orderRepository: (_: RepositoryHolder, order: RepositoryOrder) => {
-        this.orders.push(order);
+      askOwner: (_: RepositoryHolder, question: OwnerQuestion, { viewer }: { viewer: Viewer }) => {
+        if (question.kind === "wait") this.asked.push({ commit: question.commit, viewer });
+        else this.orders.push(question.order);
         return this.answer();
       },
       run: () => Promise.resolve({ isStored: false, commits: [] }),

@@ -407,7 +407,7 @@ t.test("whoever stops to wait ends what is done there", async (t) => {
   await t.rejects(run(asking(mute), makeRequest("has-commit"), limits(ann, { timeoutMs: 1 })), late);
 });
 
-const awaited = { repository: "host/one", oid };
+const awaited = { kind: "wait", commit: { repository: "host/one", oid } } as const;
 
 t.test("another node waits for a commit, for the viewer, as long as it may", async (t) => {
   const asked: unknown[] = [];
@@ -416,9 +416,9 @@ t.test("another node waits for a commit, for the viewer, as long as it may", asy
     return Promise.resolve();
   };
   const version = 40 + partitions.place("host/one");
-  t.same(await mirrors.waitForCommit(honest, awaited, limits(ann, { timeoutMs: 1_234 })), { version });
+  t.same(await mirrors.askOwner(honest, awaited, limits(ann, { timeoutMs: 1_234 })), { version });
   const { credential: _, ...viewer } = ann;
-  t.match(asked, [{ commit: awaited, viewer, client: "ann", timeoutMs: 1_234 }]);
+  t.match(asked, [{ commit: awaited.commit, viewer, client: "ann", timeoutMs: 1_234 }]);
   const refusals: readonly (readonly [TrawlError, { code: string; message: RegExp }])[] = [
     [new TrawlError("not-found", "not covered"), { code: "not-found", message: /^not covered$/ }],
     [new TrawlError("conflict", "node c"), { code: "conflict", message: /^node c$/ }],
@@ -427,13 +427,13 @@ t.test("another node waits for a commit, for the viewer, as long as it may", asy
   ];
   for (const [error, expected] of refusals) {
     commands.waitForCommit = () => Promise.reject(error);
-    await t.rejects(mirrors.waitForCommit(honest, awaited, limits()), expected);
+    await t.rejects(mirrors.askOwner(honest, awaited, limits()), expected);
   }
   nextOwner = { ...honest, name: "c" };
   const moved = { code: "overloaded", message: /node b does not fetch the repository any more, but node c/ };
-  await t.rejects(mirrors.waitForCommit(honest, awaited, limits()), moved, "it passes nothing on");
+  await t.rejects(mirrors.askOwner(honest, awaited, limits()), moved, "it passes nothing on");
   nextOwner = undefined;
-  await t.rejects(mirrors.waitForCommit(lost, awaited, limits()), { code: "overloaded" });
+  await t.rejects(mirrors.askOwner(lost, awaited, limits()), { code: "overloaded" });
 });
 
 t.test("a wait ends there when nobody waits here, and there are not too many", async (t) => {
@@ -451,16 +451,16 @@ t.test("a wait ends there when nobody waits here, and there are not too many", a
     return () => undefined;
   };
   // Half of them are for other clients.
-  const waits = Array.from({ length: 500 }, () => mirrors.waitForCommit(honest, awaited, limits(ann, { onCancel })));
+  const waits = Array.from({ length: 500 }, () => mirrors.askOwner(honest, awaited, limits(ann, { onCancel })));
   const ended = Promise.allSettled(waits);
   const full = { code: "overloaded", message: /Too many waits for commits and fetches/ };
-  await t.rejects(mirrors.waitForCommit(honest, awaited, limits()), full);
+  await t.rejects(mirrors.askOwner(honest, awaited, limits()), full);
   for (const cancel of cancels) cancel();
   t.ok((await ended).every(({ status }) => status === "rejected"));
   await until("the waits there have ended", () => isClosed);
   commands.waitForCommit = () => Promise.resolve();
   await until("others may wait", () =>
-    mirrors.waitForCommit(honest, awaited, limits()).then(
+    mirrors.askOwner(honest, awaited, limits()).then(
       () => true,
       () => false,
     ),
@@ -474,14 +474,19 @@ t.test("an order is carried out by the node that fetches, for the viewer", async
     asked.push({ given, name: viewer.name, isSiteAdmin: viewer.isSiteAdmin });
     return Promise.resolve();
   };
-  t.same(await mirrors.orderRepository(honest, order, limits()), { version: 40 + partitions.place("host/one") });
+  t.same(await mirrors.askOwner(honest, { kind: "order", order }, limits()), {
+    version: 40 + partitions.place("host/one"),
+  });
   t.same(asked, [{ given: order, name: "ann", isSiteAdmin: false }]);
   commands.orderRepository = () => Promise.reject(new TrawlError("forbidden", "must be site admin"));
-  await t.rejects(mirrors.orderRepository(honest, order, limits()), { code: "forbidden" });
+  await t.rejects(mirrors.askOwner(honest, { kind: "order", order }, limits()), { code: "forbidden" });
   nextOwner = { ...honest, name: "c" };
-  await t.rejects(mirrors.orderRepository(honest, order, limits()), { code: "overloaded", message: /but node c/ });
+  await t.rejects(mirrors.askOwner(honest, { kind: "order", order }, limits()), {
+    code: "overloaded",
+    message: /but node c/,
+  });
   nextOwner = undefined;
-  await t.rejects(mirrors.orderRepository(lost, order, limits()), { code: "overloaded" });
+  await t.rejects(mirrors.askOwner(lost, { kind: "order", order }, limits()), { code: "overloaded" });
 });
 
 t.test("owners are told what to fetch, each of them, and what they could not be told is said", async (t) => {
@@ -571,7 +576,7 @@ t.test("what a node may not answer is no answer", async (t) => {
   });
   for (const lie of [undefined, {}, { version: -1 }, { version: "1" }, { version: 1.5 }, []])
     await t.rejects(
-      mirrors.waitForCommit(answeringHolder(bytes(lie), [{ kind: "end" }]), awaited, limits()),
+      mirrors.askOwner(answeringHolder(bytes(lie), [{ kind: "end" }]), awaited, limits()),
       { code: "git", message: /node b of this fleet has answered what cannot be/ },
       JSON.stringify(lie),
     );
@@ -651,7 +656,7 @@ t.test("questions are counted, with their outcomes, times and bytes", async (t) 
     },
     closed: () => undefined,
   }));
-  await t.rejects(mirrors.waitForCommit(lying, awaited, limits()));
+  await t.rejects(mirrors.askOwner(lying, awaited, limits()));
   t.equal(await questions("wait", "invalid"), 1);
   await bytesIn(await mirrors.open(repositoryId, { kind: "blob", oid: blob, from: 0, to: 9 }, limits()));
   t.equal(await questions("output", "answered"), 1);
