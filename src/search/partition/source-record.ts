@@ -240,12 +240,16 @@ export class SourceReport {
     });
   }
 
+  #partlyIndexed(): PartlyIndexed {
+    return this.#once("partly indexed", () => findPartlyIndexed(repositoriesOfAll(this.#resolutions())));
+  }
+
   #quarantinedNames(): readonly string[] {
-    return this.#once("quarantined", () => findPartlyIndexed(repositoriesOfAll(this.#resolutions())).quarantined);
+    return this.#partlyIndexed().quarantined;
   }
 
   #incompleteNames(): readonly string[] {
-    const known = this.#once("incomplete", () => findPartlyIndexed(repositoriesOfAll(this.#resolutions())).incomplete);
+    const known = this.#partlyIndexed().incomplete;
     const { incompleteRevisions } = this.#record;
     return incompleteRevisions.size === 0 ? known : [...new Set([...known, ...incompleteRevisions])];
   }
